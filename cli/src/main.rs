@@ -1,0 +1,2 @@
+//! kubectl netenf.
+fn main() {}

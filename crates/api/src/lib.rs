@@ -1,0 +1,1 @@
+//! The custom resources of networkenforcer.kubewarden.io/v1alpha1.

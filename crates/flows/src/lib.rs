@@ -1,0 +1,1 @@
+//! Flow sources: decoders and replay of recordings.

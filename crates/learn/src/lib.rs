@@ -1,0 +1,1 @@
+//! Observations to edges, evidence and proposals: pure, no I/O.

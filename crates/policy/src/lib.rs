@@ -1,0 +1,1 @@
+//! What a network policy decides about a connection: pure, no I/O.

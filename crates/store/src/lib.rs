@@ -1,0 +1,1 @@
+//! The folder store: one YAML file an object, written atomically.
