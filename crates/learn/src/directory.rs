@@ -1,0 +1,174 @@
+//! What the learner asks of the cluster's objects, wherever they come from.
+//!
+//! `netenf-k8s` answers from an index of Kubernetes objects; [`NoObjects`] stands for a recording
+//! without any.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use netenf_policy::{Labels, Protocol, Selector};
+
+use crate::identity::Workload;
+use crate::observation::PodName;
+use crate::time::Timestamp;
+
+/// What the cluster's objects tell.
+pub trait Directory {
+    /// Whether there are objects at all. Without any, names and labels in flows are believed.
+    fn is_empty(&self) -> bool;
+
+    /// Whether any object of `namespace` is known.
+    fn covers(&self, namespace: &str) -> bool;
+
+    /// The pod of that name, or one of the pods with that `generateName`.
+    fn pod(&self, namespace: &str, name: &PodName) -> Option<PodEntry>;
+
+    /// Whether the workload has an object.
+    fn has_workload(&self, workload: &Workload) -> bool;
+
+    /// The topmost owner of a workload that a source named: a `ReplicaSet` is its `Deployment`'s,
+    /// a `Job` its `CronJob`'s.
+    fn owner(&self, workload: &Workload) -> Workload;
+
+    /// The workload whose pods carry these labels, if exactly one does: for pods that are gone (case B31).
+    fn workload_by_labels(&self, namespace: &str, labels: &Labels) -> Option<Workload>;
+
+    /// Who holds, or at `time` held, an address.
+    fn holder(&self, address: IpAddr, time: Option<Timestamp>) -> Option<Holder>;
+
+    /// Whether more than one pod held the address, so that the answer depends on the time.
+    fn is_reused(&self, address: IpAddr) -> bool;
+
+    /// The ends behind a service's address and port, or a node's port.
+    fn service(&self, address: IpAddr, port: u16, protocol: Protocol) -> Option<ServiceTarget>;
+
+    /// The workload's selector, from its object.
+    fn selector(&self, workload: &Workload) -> Option<Selector>;
+
+    /// Whether the workload's containers or a service in front of it declare the port.
+    fn declares(&self, workload: &Workload, port: u16, protocol: Protocol) -> bool;
+
+    /// The node that a pod address runs on.
+    fn node_of(&self, address: IpAddr) -> Option<Arc<str>>;
+
+    /// The cluster's DNS.
+    fn dns(&self) -> Option<DnsTarget>;
+
+    /// The API server's endpoints.
+    fn api_server(&self) -> Option<ApiServerTarget>;
+
+    /// The nodes on which the workload has pods.
+    fn nodes_of(&self, workload: &Workload) -> Vec<Arc<str>>;
+}
+
+/// A pod, as far as the learner needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodEntry {
+    /// Its topmost owner, or the pod itself.
+    pub workload: Workload,
+    /// Whether it shares its node's network.
+    pub host_network: bool,
+    /// The node it runs on.
+    pub node: Option<Arc<str>>,
+    /// Whether it is an Istio waypoint: the callers behind it are hidden (case B67).
+    pub waypoint: bool,
+}
+
+/// Who holds an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holder {
+    /// A pod.
+    Pod(PodEntry),
+    /// A node: in its status addresses, or its router or tunnel address.
+    Node {
+        /// Name of the node.
+        name: Arc<str>,
+        /// Whether it is the node's router or tunnel address, behind which another client hides (case B38).
+        router: bool,
+    },
+    /// The API server's endpoint.
+    ApiServer,
+}
+
+/// What a service port leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceTarget {
+    /// The service, as `namespace/name`.
+    pub service: Arc<str>,
+    /// Whether it was addressed by a node's port.
+    pub node_port: bool,
+    /// The workloads behind it with their pod ports.
+    pub backends: Vec<(Workload, u16)>,
+}
+
+/// The cluster's DNS pods.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DnsTarget {
+    /// Namespace.
+    pub namespace: Arc<str>,
+    /// The pods.
+    pub selector: Selector,
+    /// The pod port that answers.
+    pub port: u16,
+}
+
+/// The API server's endpoints.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiServerTarget {
+    /// Addresses, sorted.
+    pub addresses: Vec<IpAddr>,
+    /// Port of the endpoints.
+    pub port: u16,
+}
+
+/// No objects: everything is inferred from flows.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoObjects;
+
+impl Directory for NoObjects {
+    fn is_empty(&self) -> bool {
+        true
+    }
+    fn covers(&self, _: &str) -> bool {
+        false
+    }
+    fn pod(&self, _: &str, _: &PodName) -> Option<PodEntry> {
+        None
+    }
+    fn has_workload(&self, _: &Workload) -> bool {
+        false
+    }
+    fn owner(&self, workload: &Workload) -> Workload {
+        workload.clone()
+    }
+    fn workload_by_labels(&self, _: &str, _: &Labels) -> Option<Workload> {
+        None
+    }
+    fn holder(&self, _: IpAddr, _: Option<Timestamp>) -> Option<Holder> {
+        None
+    }
+    fn is_reused(&self, _: IpAddr) -> bool {
+        false
+    }
+    fn service(&self, _: IpAddr, _: u16, _: Protocol) -> Option<ServiceTarget> {
+        None
+    }
+    fn selector(&self, _: &Workload) -> Option<Selector> {
+        None
+    }
+    fn declares(&self, _: &Workload, _: u16, _: Protocol) -> bool {
+        false
+    }
+    fn node_of(&self, _: IpAddr) -> Option<Arc<str>> {
+        None
+    }
+    fn dns(&self) -> Option<DnsTarget> {
+        None
+    }
+    fn api_server(&self) -> Option<ApiServerTarget> {
+        None
+    }
+    fn nodes_of(&self, _: &Workload) -> Vec<Arc<str>> {
+        Vec::new()
+    }
+}

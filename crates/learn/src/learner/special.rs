@@ -1,0 +1,199 @@
+//! Observations that are not plain openings of a connection: denials, protocols that no rule can name,
+//! services' addresses, traffic of a pod's own node, and reports from the side that does not enforce.
+
+use std::sync::Arc;
+
+use netenf_policy::Protocol;
+
+use super::{DENIALS_LIMIT, Ends, Learner, time_of};
+use crate::classify::Skip;
+use crate::connection::Sign;
+use crate::directory::Directory;
+use crate::identity::Party;
+use crate::name::policy_name;
+use crate::observation::{
+    Direction, DnsAnswer, Entities, Event, Observation, Provider, Reporter, Transport,
+};
+use crate::resolve::Resolved;
+use crate::sum::{DenialKey, NoteSum, keep_smallest};
+
+/// How many addresses names are kept for.
+const NAMES_LIMIT: usize = 1 << 17;
+
+impl<D: Directory> Learner<D> {
+    /// A denial teaches no rule. It is a violation where a policy of ours, or none that the source can
+    /// name, denied it; another's policy is named on the proposal (case B82).
+    pub(super) fn take_denied(
+        &mut self,
+        observation: &Observation,
+        protocol: Option<Protocol>,
+    ) -> Result<(), Skip> {
+        let init = |entities: Entities| entities.contains(Entities::INIT);
+        if init(observation.source.endpoint.entities)
+            || init(observation.destination.endpoint.entities)
+        {
+            return Err(Skip::TransientIdentity);
+        }
+        let ends = self.ends(observation)?;
+        if let Some(protocol) = protocol {
+            self.report(observation, ends, protocol, Sign::Refused);
+        }
+        let direction = observation.direction.or(match observation.reporter {
+            Some(Reporter::Source) => Some(Direction::Egress),
+            Some(Reporter::Destination) => Some(Direction::Ingress),
+            None => None,
+        });
+        let key = DenialKey {
+            edge: (ends.source, ends.destination, observation.destination_port, protocol),
+            direction,
+            by: observation.denied_by.clone(),
+        };
+        if self.denials.len() < DENIALS_LIMIT || self.denials.contains_key(&key) {
+            self.denials.entry(key).or_insert(NoteSum::EMPTY).add(time_of(observation));
+        }
+        if self.denied_by_ours(observation, ends) {
+            self.counters.violations += 1;
+            return Ok(());
+        }
+        Err(Skip::Denied)
+    }
+
+    fn denied_by_ours(&self, observation: &Observation, ends: Ends) -> bool {
+        let ours = &self.config.policies;
+        match (&observation.denied_by, observation.provider) {
+            (Some(by), _) => {
+                let namespace = by.namespace.clone().unwrap_or_default();
+                ours.contains(&(namespace, by.name.clone()))
+            }
+            (None, Provider::Hubble | Provider::Goldmane) => true,
+            // ztunnel names no policy when none allowed it: ours is to blame only where we have one.
+            (None, Provider::Ztunnel) => {
+                let workload = self.parties[ends.destination as usize].party.workload();
+                workload.is_some_and(|workload| {
+                    let name = policy_name(workload, Direction::Ingress).into();
+                    ours.contains(&(workload.namespace.clone(), name))
+                })
+            }
+        }
+    }
+
+    pub(super) fn take_inexpressible(&mut self, observation: &Observation) -> Result<(), Skip> {
+        let ends = self.ends(observation)?;
+        self.local(observation, ends)?;
+        let protocol: Arc<str> = match &observation.transport {
+            Transport::Icmp(_) => "ICMP".into(),
+            Transport::Other(name) => name.clone(),
+            Transport::Tcp(_) | Transport::Udp | Transport::Sctp | Transport::Missing => {
+                return Err(Skip::Incomplete);
+            }
+        };
+        let key = (ends.source, ends.destination, protocol);
+        if self.inexpressible.len() >= self.config.caps.edges
+            && !self.inexpressible.contains_key(&key)
+        {
+            return Err(Skip::Limit);
+        }
+        self.inexpressible.entry(key).or_insert(NoteSum::EMPTY).add(time_of(observation));
+        Ok(())
+    }
+
+    /// Traffic that no policy can stop: from a pod's own node (case B43), and of a pod with itself.
+    pub(super) fn local(&self, observation: &Observation, ends: Ends) -> Result<(), Skip> {
+        let (source, destination) = (&observation.source, &observation.destination);
+        if source.address.is_some() && source.address == destination.address {
+            return Err(Skip::SamePod);
+        }
+        let from_host = source.endpoint.entities.contains(Entities::HOST);
+        let Party::Node { name, .. } = &self.parties[ends.source as usize].party else {
+            // Where the API server runs on the pod's node, Cilium reports both identities.
+            let is_pod = self.parties[ends.destination as usize].party.namespace().is_some();
+            return if from_host && is_pod { Err(Skip::NodeLocal) } else { Ok(()) };
+        };
+        let runs_on = destination.address.and_then(|address| self.directory.node_of(address));
+        let known = source.address.is_some_and(|address| {
+            !self.directory.is_empty() && self.directory.holder(address, observation.time).is_some()
+        });
+        let own_node = match runs_on {
+            Some(node) if known => node == *name,
+            Some(_) | None => from_host,
+        };
+        if own_node { Err(Skip::NodeLocal) } else { Ok(()) }
+    }
+
+    /// Whether the connection is reported by the side that enforces too: ztunnel's outbound lines of
+    /// connections within the mesh.
+    pub(super) fn reported_by_the_other_side(&self, observation: &Observation) -> bool {
+        observation.provider == Provider::Ztunnel
+            && observation.event == Event::Connection
+            && observation.reporter == Some(Reporter::Source)
+            && observation.destination.endpoint.identity.is_some()
+    }
+
+    /// A destination that is a service's address is replaced by the ends behind it; a node's port by a
+    /// party of its own (DESIGN §3). Returns whether it was one.
+    pub(super) fn through_service(
+        &mut self,
+        observation: &Observation,
+        ends: Ends,
+        protocol: Protocol,
+        port: u16,
+    ) -> Result<bool, Skip> {
+        if self.directory.is_empty() {
+            return Ok(false);
+        }
+        let by_address = matches!(
+            self.parties[ends.destination as usize].party,
+            Party::External(_) | Party::Node { .. } | Party::ApiServer
+        );
+        let Some(address) = observation.destination.address.filter(|_| by_address) else {
+            return Ok(false);
+        };
+        let Some(target) = self.directory.service(address, port, protocol) else {
+            return Ok(false);
+        };
+        if target.node_port {
+            let party = Party::NodePort { service: target.service.clone() };
+            let node_port = self.plain_party(party, observation)?;
+            self.open(observation, Ends { destination: node_port, ..ends }, protocol, port)?;
+            for (workload, port) in target.backends {
+                let backend = self.plain_party(Party::Workload(workload), observation)?;
+                let ends = Ends { source: node_port, destination: backend };
+                self.open_too(observation, ends, protocol, port)?;
+            }
+            return Ok(true);
+        }
+        if &*target.service == "default/kubernetes" {
+            let destination = self.plain_party(Party::ApiServer, observation)?;
+            self.open(observation, Ends { destination, ..ends }, protocol, port)?;
+            return Ok(true);
+        }
+        let mut counted = None;
+        for (workload, port) in &target.backends {
+            let destination = self.plain_party(Party::Workload(workload.clone()), observation)?;
+            let edge = self.open_too(observation, Ends { destination, ..ends }, protocol, *port)?;
+            counted = counted.or(Some(edge));
+        }
+        if let Some(edge) = counted {
+            self.edges[edge as usize].observations += 1;
+        }
+        Ok(counted.is_some())
+    }
+
+    fn plain_party(&mut self, party: Party, observation: &Observation) -> Result<u32, Skip> {
+        self.party(
+            Resolved { party, labels: None, note: None },
+            &observation.destination,
+            observation,
+        )
+    }
+
+    pub(super) fn note_names(&mut self, answer: &DnsAnswer) {
+        for address in &answer.addresses {
+            if self.names.len() >= NAMES_LIMIT && !self.names.contains_key(address) {
+                continue;
+            }
+            let names = self.names.entry(*address).or_default();
+            keep_smallest(names, answer.query.clone(), crate::sum::KEPT);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Which of the ends that were seen are the same, and by which selector their pods are selected.
+//!
+//! A node names the workloads of its own pods only, so the same pods come with and without their
+//! workload. Ends with equal names are one; pods without a workload are the one workload of their
+//! namespace whose labels they carry.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use netenf_policy::{Labels, Selector};
+
+use crate::directory::Directory;
+use crate::identity::{Party, SelectorOrigin, Workload, WorkloadSelector};
+use crate::learner::Learner;
+use crate::proposal::Reason;
+
+/// The ends of all edges, unified.
+pub(super) struct Cast {
+    /// For each end that was seen the one that stands for it.
+    stands_for: Vec<u32>,
+    selectors: Vec<Result<WorkloadSelector, Reason>>,
+    names: Vec<BTreeSet<Arc<str>>>,
+}
+
+/// Labels of workloads, found by namespace and any one label.
+#[derive(Default)]
+struct ByLabel<'a>(BTreeMap<(&'a str, &'a str, &'a str), Vec<u32>>);
+
+// === impl Cast ===
+
+impl Cast {
+    pub(super) fn new<D: Directory>(learner: &Learner<D>) -> Self {
+        let stands_for = unify(learner);
+        let labels = common_labels(learner, &stands_for);
+        let selectors = select(learner, &stands_for, &labels);
+        let mut names = vec![BTreeSet::new(); learner.parties.len()];
+        for (id, sum) in learner.parties.iter().enumerate() {
+            let known = &mut names[stands_for[id] as usize];
+            known.extend(sum.names.iter().cloned());
+            if let Party::External(address) = sum.party {
+                known.extend(learner.names.get(&address).into_iter().flatten().cloned());
+            }
+        }
+        Self { stands_for, selectors, names }
+    }
+
+    /// The end that stands for `id`.
+    pub(super) fn of(&self, id: u32) -> u32 {
+        self.stands_for[id as usize]
+    }
+
+    /// How the pods of `id` are selected, or why they cannot be.
+    pub(super) fn selector(&self, id: u32) -> Result<&WorkloadSelector, Reason> {
+        self.selectors[id as usize].as_ref().map_err(|reason| *reason)
+    }
+
+    /// DNS names of `id`.
+    pub(super) fn names(&self, id: u32) -> &BTreeSet<Arc<str>> {
+        &self.names[id as usize]
+    }
+
+    /// The nodes that reported pods of the workload as their own.
+    pub(super) fn nodes_of<D: Directory>(
+        &self,
+        learner: &Learner<D>,
+        workload: &Workload,
+    ) -> Vec<Arc<str>> {
+        let own = learner.parties.iter().filter(|sum| sum.party.workload() == Some(workload));
+        own.flat_map(|sum| sum.nodes.iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+fn unify<D: Directory>(learner: &Learner<D>) -> Vec<u32> {
+    let mut nodes: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut workloads = ByLabel::default();
+    for (id, sum) in (0u32..).zip(&learner.parties) {
+        match (&sum.party, &sum.labels) {
+            (Party::Node { name, workload: None }, _) => drop(nodes.insert(name, id)),
+            (Party::Workload(workload), Some(labels)) => {
+                workloads.insert(&workload.namespace, labels, id)
+            }
+            _ => {}
+        }
+    }
+    let labels_of = |id: u32| learner.parties[id as usize].labels.as_ref();
+    let stand_in = |id: u32| match &learner.parties[id as usize].party {
+        Party::Pods { namespace, labels } => {
+            let carried = |id: &u32| {
+                labels_of(*id).is_some_and(|own| !own.is_empty() && labels.contains_all(own))
+            };
+            only(workloads.sharing(namespace, labels).into_iter().filter(carried))
+        }
+        // The same address may be reported as the world's and as a node's (case B37).
+        Party::External(address) => nodes.get(address.to_string().as_str()).copied(),
+        _ => None,
+    };
+    let count = u32::try_from(learner.parties.len()).unwrap_or(u32::MAX);
+    (0..count).map(|id| stand_in(id).unwrap_or(id)).collect()
+}
+
+/// The labels that all ends share that one stands for.
+fn common_labels<D: Directory>(learner: &Learner<D>, stands_for: &[u32]) -> Vec<Option<Labels>> {
+    let mut common: Vec<Option<Labels>> =
+        learner.parties.iter().map(|sum| sum.labels.clone()).collect();
+    for (id, &by) in stands_for.iter().enumerate() {
+        if let (true, Some(labels)) = (by as usize != id, &learner.parties[id].labels) {
+            let known = common[by as usize].take();
+            common[by as usize] =
+                Some(known.map_or_else(|| labels.clone(), |k| k.intersection(labels)));
+        }
+    }
+    common
+}
+
+fn select<D: Directory>(
+    learner: &Learner<D>,
+    stands_for: &[u32],
+    labels: &[Option<Labels>],
+) -> Vec<Result<WorkloadSelector, Reason>> {
+    let mut carried = ByLabel::default();
+    for (id, sum) in (0u32..).zip(&learner.parties) {
+        if let (Some(namespace), Some(own)) = (sum.party.namespace(), &labels[id as usize])
+            && stands_for[id as usize] == id
+        {
+            carried.insert(namespace, own, id);
+        }
+    }
+    let directory = &learner.directory;
+    let infer = |id: u32, namespace: &Arc<str>| {
+        let own =
+            labels[id as usize].as_ref().filter(|own| !own.is_empty()).ok_or(Reason::NoSelector)?;
+        // Labels that another workload carries too would admit that one as well.
+        let others = carried.sharing(namespace, own).into_iter().filter(|other| *other != id);
+        let shared =
+            others.filter_map(|other| labels[other as usize].as_ref()).any(|l| l.contains_all(own));
+        if shared {
+            return Err(Reason::NoSelector);
+        }
+        let selector = Selector::of_labels(own.clone());
+        Ok(WorkloadSelector { selector, origin: SelectorOrigin::Inferred })
+    };
+    let of = |(id, sum): (u32, &crate::sum::PartySum)| match &sum.party {
+        Party::Workload(workload) => match directory.selector(workload) {
+            Some(selector) if !selector.is_empty() => {
+                Ok(WorkloadSelector { selector, origin: SelectorOrigin::Object })
+            }
+            Some(_) => Err(Reason::NoSelector),
+            None if directory.covers(&workload.namespace) => Err(Reason::UnknownOwner),
+            None => infer(id, &workload.namespace),
+        },
+        Party::Pods { namespace, .. } => infer(id, namespace),
+        Party::Pod { .. } if directory.is_empty() => Err(Reason::NoSelector),
+        Party::Pod { .. } => Err(Reason::UnknownOwner),
+        _ => Err(Reason::NoSelector),
+    };
+    (0u32..).zip(&learner.parties).map(of).collect()
+}
+
+/// The only item, if there is exactly one.
+fn only(mut items: impl Iterator<Item = u32>) -> Option<u32> {
+    let first = items.next()?;
+    items.next().is_none().then_some(first)
+}
+
+// === impl ByLabel ===
+
+impl<'a> ByLabel<'a> {
+    fn insert(&mut self, namespace: &'a str, labels: &'a Labels, id: u32) {
+        for (key, value) in labels.iter() {
+            self.0.entry((namespace, key, value)).or_default().push(id);
+        }
+    }
+
+    /// All ends that share a label with `labels`: those under every label, each once.
+    fn sharing(&self, namespace: &str, labels: &Labels) -> BTreeSet<u32> {
+        let lists = labels.iter().filter_map(|(key, value)| self.0.get(&(namespace, key, value)));
+        lists.flatten().copied().collect()
+    }
+}

@@ -1,0 +1,104 @@
+//! Ends for people.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::directory::Directory;
+use crate::identity::Party;
+use crate::learner::Learner;
+use crate::name::without_search_domain;
+use crate::observation::Network;
+use crate::outcome::cast::Cast;
+use crate::proposal::Peer;
+
+/// Describes the end `id`.
+pub(super) fn describe<D: Directory>(learner: &Learner<D>, cast: &Cast, id: u32) -> Peer {
+    let mut peer = of_party(&learner.parties[id as usize].party);
+    if peer.kind.as_deref() == Some("External") {
+        peer.names = meant_names(learner, cast, id);
+    }
+    peer
+}
+
+/// The names of `id`: as they were meant, then as they were asked for where that differs (case B49).
+pub(super) fn meant_names<D: Directory>(
+    learner: &Learner<D>,
+    cast: &Cast,
+    id: u32,
+) -> Vec<Arc<str>> {
+    let asked = cast.names(id);
+    let mut names: Vec<Arc<str>> = asked
+        .iter()
+        .map(|name| without_search_domain(name, &learner.config.cluster_domain).into())
+        .collect();
+    names.sort();
+    names.dedup();
+    let others = asked.iter().map(|name| Arc::from(name.trim_end_matches('.')));
+    let others: Vec<Arc<str>> = others.filter(|name| !names.contains(name)).collect();
+    names.extend(others);
+    names
+}
+
+fn of_party(party: &Party) -> Peer {
+    let kind = |kind: &str| Peer { kind: Some(kind.into()), ..Peer::default() };
+    match party {
+        Party::Workload(workload) => Peer {
+            namespace: Some(workload.namespace.clone()),
+            name: Some(workload.name.clone()),
+            ..kind(&workload.kind)
+        },
+        Party::Pods { namespace, labels } => {
+            let labels: Vec<String> =
+                labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            Peer {
+                namespace: Some(namespace.clone()),
+                name: Some(labels.join(",").into()),
+                ..kind("Pods")
+            }
+        }
+        Party::Pod { namespace, name } => {
+            Peer { namespace: Some(namespace.clone()), name: Some(name.clone()), ..kind("Pod") }
+        }
+        Party::Account(identity) => of_account(identity),
+        Party::Node { name, workload } => Peer {
+            namespace: workload.as_ref().map(|workload| workload.namespace.clone()),
+            name: Some(name.clone()),
+            address: name.parse().ok(),
+            service: workload.as_ref().map(|w| format!("{}/{}", w.kind, w.name).into()),
+            ..kind("Node")
+        },
+        Party::NodePort { service } => Peer { service: Some(service.clone()), ..kind("NodePort") },
+        Party::ApiServer => kind("ApiServer"),
+        Party::External(address) => Peer { address: Some(*address), ..kind("External") },
+        Party::Name(name) => Peer { names: vec![name.clone()], ..kind("External") },
+        Party::Network(network) => of_network(network),
+        Party::Unmanaged(address) => Peer { address: Some(*address), ..kind("Unmanaged") },
+        Party::IngressProxy => Peer { name: Some("ingress".into()), ..kind("Node") },
+        Party::Unknown => kind("Unknown"),
+    }
+}
+
+fn of_account(identity: &Arc<str>) -> Peer {
+    let parts: Vec<&str> = identity.split('/').collect();
+    let (namespace, name) = match parts.as_slice() {
+        [_, "ns", namespace, "sa", name] => (Some(Arc::from(*namespace)), Some(Arc::from(*name))),
+        _ => (None, None),
+    };
+    let identity = Some(identity.clone());
+    Peer { kind: Some("ServiceAccount".into()), namespace, name, identity, ..Peer::default() }
+}
+
+fn of_network(network: &Network) -> Peer {
+    let (kind, namespace, name): (&str, Option<Arc<str>>, Arc<str>) = match network {
+        Network::Public => ("Network", None, "pub".into()),
+        Network::Private => ("Network", None, "pvt".into()),
+        Network::Set { namespace, name } => ("NetworkSet", namespace.clone(), name.clone()),
+        Network::Host(name) => ("Node", None, name.clone()),
+    };
+    Peer { kind: Some(kind.into()), namespace, name: Some(name), ..Peer::default() }
+}
+
+/// A rule's block for exactly one address.
+pub(super) fn single(address: IpAddr) -> ipnet::IpNet {
+    address.into()
+}

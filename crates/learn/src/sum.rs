@@ -1,0 +1,220 @@
+//! Sums that observations add to: edges, parties, and what is not decided yet. All of them commute.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use netenf_policy::{Labels, Protocol};
+
+use crate::classify::Skip;
+use crate::connection::{Ending, Interval, NONE};
+use crate::identity::Party;
+use crate::observation::{Direction, PolicyRef};
+
+/// A hash map with a seed of its own for each process: input is hostile.
+pub(crate) type Map<K, V> = HashMap<K, V, RandomState>;
+
+/// How many of a set of names, services or ports are kept: always the smallest, so that order does not matter.
+pub(crate) const KEPT: usize = 16;
+
+/// One end of edges and what flows told of it.
+#[derive(Debug, Clone)]
+pub(crate) struct PartySum {
+    pub(crate) party: Party,
+    /// Lasting labels that all of its pods carried.
+    pub(crate) labels: Option<Labels>,
+    /// DNS names.
+    pub(crate) names: BTreeSet<Arc<str>>,
+    /// What else a reviewer should know of it.
+    pub(crate) notes: BTreeSet<&'static str>,
+    /// Nodes that reported it as one of their own pods.
+    pub(crate) nodes: BTreeSet<Arc<str>>,
+    /// Whether a link-local or other address of it is one that a rule by address matches.
+    pub(crate) as_world: bool,
+    /// Whether it was seen as a node's own address.
+    pub(crate) as_node: bool,
+}
+
+/// Key of an edge: the opener, the other end, and what was addressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct EdgeKey {
+    pub(crate) source: u32,
+    pub(crate) destination: u32,
+    pub(crate) port: u16,
+    pub(crate) protocol: Protocol,
+}
+
+/// What is known of an edge, save how its attempts ended.
+#[derive(Debug, Clone)]
+pub(crate) struct EdgeSum {
+    pub(crate) key: EdgeKey,
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+    pub(crate) observations: u64,
+    pub(crate) connections: u64,
+    /// Nodes that reported attempts, kept while none was answered.
+    pub(crate) nodes: BTreeSet<u32>,
+    pub(crate) services: BTreeSet<Arc<str>>,
+    /// The smallest pair of pods that was seen.
+    pub(crate) example: Option<(Arc<str>, Arc<str>)>,
+}
+
+/// How the attempts of an edge ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Endings {
+    pub(crate) answered: u32,
+    pub(crate) refused: u32,
+    pub(crate) repeated: u32,
+    pub(crate) silent: u32,
+    /// Packets of unknown direction that turned out to belong to it.
+    pub(crate) joined: u64,
+}
+
+/// Packets whose opener nothing told yet, grouped by what is likely the server's port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct CandidateKey {
+    /// Who would be the client.
+    pub(crate) client: u32,
+    /// Who would be the server.
+    pub(crate) server: u32,
+    pub(crate) port: u16,
+    pub(crate) protocol: Protocol,
+}
+
+/// A group of packets of unknown direction.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CandidateSum {
+    pub(crate) observations: u64,
+    pub(crate) connections: u64,
+    /// Distinct client ports, the smallest of them.
+    pub(crate) client_ports: BTreeSet<u16>,
+    pub(crate) first: Option<i64>,
+    pub(crate) last: Option<i64>,
+}
+
+/// What retired connections have come to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally {
+    pub(crate) endings: Vec<Endings>,
+    pub(crate) candidates: Map<CandidateKey, CandidateSum>,
+    pub(crate) replies: u64,
+}
+
+/// Key of a denial.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct DenialKey {
+    pub(crate) edge: (u32, u32, Option<u16>, Option<Protocol>),
+    pub(crate) direction: Option<Direction>,
+    pub(crate) by: Option<Arc<PolicyRef>>,
+}
+
+/// Counters of observations that are decided at once.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counters {
+    pub(crate) received: u64,
+    pub(crate) skipped: BTreeMap<Skip, u64>,
+    pub(crate) violations: u64,
+    pub(crate) errors: u64,
+    pub(crate) lost: u64,
+}
+
+/// Count and times of something that is only noted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoteSum {
+    pub(crate) observations: u64,
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+}
+
+// === impl NoteSum ===
+
+impl NoteSum {
+    pub(crate) const EMPTY: Self = Self { observations: 0, first: i64::MAX, last: i64::MIN };
+
+    pub(crate) fn add(&mut self, time: i64) {
+        self.observations += 1;
+        self.first = self.first.min(time);
+        self.last = self.last.max(time);
+    }
+}
+
+// === impl Tally ===
+
+impl Tally {
+    /// Adds a connection that no further report will change.
+    pub(crate) fn add(&mut self, interval: &Interval, answer_within: i64) {
+        let opener = self.add_edges(interval, answer_within);
+        for leg in 0..2 {
+            let packets = u64::from(interval.candidates[leg]);
+            match opener {
+                _ if packets == 0 => {}
+                Some((edge, by)) if by == leg => self.endings_of(edge).joined += packets,
+                Some(_) => self.replies += packets,
+                None => self.add_candidates(interval, leg, packets),
+            }
+        }
+    }
+
+    fn add_edges(&mut self, interval: &Interval, answer_within: i64) -> Option<(u32, usize)> {
+        let mut opener = None;
+        for &(edge, leg, _) in interval.edges.iter().filter(|slot| slot.0 != NONE) {
+            let leg = usize::from(leg);
+            let endings = self.endings_of(edge);
+            match interval.ending(leg, answer_within) {
+                Ending::Answered => endings.answered = endings.answered.saturating_add(1),
+                Ending::Refused => endings.refused = endings.refused.saturating_add(1),
+                Ending::Repeated => endings.repeated = endings.repeated.saturating_add(1),
+                Ending::Silent => endings.silent = endings.silent.saturating_add(1),
+            }
+            // The smallest edge, so that the order of the reports does not matter.
+            if opener.is_none_or(|(known, _)| edge < known) {
+                opener = Some((edge, leg));
+            }
+        }
+        opener
+    }
+
+    fn endings_of(&mut self, edge: u32) -> &mut Endings {
+        let index = edge as usize;
+        if self.endings.len() <= index {
+            self.endings.resize(index + 1, Endings::default());
+        }
+        &mut self.endings[index]
+    }
+
+    /// The lower port is likelier the server's: clients get theirs from a high range.
+    fn add_candidates(&mut self, interval: &Interval, sender: usize, packets: u64) {
+        let server = match interval.port[0].cmp(&interval.port[1]) {
+            Ordering::Less => 0,
+            Ordering::Greater => 1,
+            Ordering::Equal => 1 - sender,
+        };
+        let key = CandidateKey {
+            client: interval.party[1 - server],
+            server: interval.party[server],
+            port: interval.port[server],
+            protocol: interval.protocol,
+        };
+        let other_counted = sender == 1 && interval.candidates[0] > 0;
+        let sum = self.candidates.entry(key).or_default();
+        sum.observations += packets;
+        sum.connections += u64::from(!other_counted);
+        keep_smallest(&mut sum.client_ports, interval.port[1 - server], KEPT);
+        let (first, last) = interval.span();
+        sum.first = Some(sum.first.map_or(first, |known| known.min(first)));
+        sum.last = Some(sum.last.map_or(last, |known| known.max(last)));
+    }
+}
+
+/// Adds to a set that keeps only its smallest members.
+pub(crate) fn keep_smallest<T: Ord>(set: &mut BTreeSet<T>, value: T, limit: usize) {
+    let full = set.len() >= limit;
+    if full && set.last().is_some_and(|largest| *largest <= value) {
+        return;
+    }
+    set.insert(value);
+    if set.len() > limit {
+        set.pop_last();
+    }
+}

@@ -1,0 +1,21 @@
+//! Points in time, as whole nanoseconds: cheap to compare and to keep by the million.
+
+use std::time::Duration;
+
+/// A point in time, in nanoseconds since 1970-01-01T00:00:00Z.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(pub i64);
+
+// === impl Timestamp ===
+
+impl Timestamp {
+    /// The point `seconds` after 1970-01-01T00:00:00Z.
+    pub const fn from_seconds(seconds: i64) -> Self {
+        Self(seconds.saturating_mul(1_000_000_000))
+    }
+
+    /// The time that lies between two points, whichever comes first.
+    pub const fn distance(self, other: Self) -> Duration {
+        Duration::from_nanos(self.0.abs_diff(other.0))
+    }
+}
