@@ -18,6 +18,9 @@ pub struct Generated {
 }
 
 /// The repository root.
+///
+/// # Panics
+/// Never: this crate stands in a folder below the root.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands below the root")
 }
@@ -34,7 +37,9 @@ pub fn stale() -> anyhow::Result<Vec<PathBuf>> {
     let files = generate()?;
     Ok(files
         .into_iter()
-        .filter(|file| std::fs::read_to_string(root().join(&file.path)).ok().as_ref() != Some(&file.content))
+        .filter(|file| {
+            std::fs::read_to_string(root().join(&file.path)).ok().as_ref() != Some(&file.content)
+        })
         .map(|file| file.path)
         .collect())
 }

@@ -14,7 +14,8 @@ fn write() -> anyhow::Result<()> {
         let path = xtask::root().join(&file.path);
         let folder = path.parent().context("a generated file has a folder")?;
         std::fs::create_dir_all(folder)?;
-        std::fs::write(&path, file.content).with_context(|| format!("cannot write {}", path.display()))?;
+        std::fs::write(&path, file.content)
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }

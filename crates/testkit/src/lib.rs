@@ -6,13 +6,21 @@ use std::path::{Path, PathBuf};
 ///
 /// A clone without it may skip the tests that read it; under `CI` a missing folder is a failure,
 /// so that a green run never hides a skipped test.
+///
+/// # Panics
+/// Under `CI` without the folder.
 #[must_use]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub fn shared() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     if folder.join("corpora").is_dir() {
         return Some(folder);
     }
-    assert!(std::env::var_os("CI").is_none(), "CI needs the shared test data at {}", folder.display());
+    assert!(
+        std::env::var_os("CI").is_none(),
+        "CI needs the shared test data at {}",
+        folder.display()
+    );
     eprintln!("SKIPPED: needs the shared test data at {}", folder.display());
     None
 }

@@ -1,0 +1,5 @@
+//! What other programs must find in our definitions and bindings.
+
+mod public;
+mod surface;
+mod wire;
