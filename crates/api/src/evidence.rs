@@ -121,7 +121,7 @@ pub struct Example {
 /// Connections that were seen or declared and that no rule allows yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = crate::schema::without_null)]
+#[schemars(transform = crate::schema::without_null, transform = crate::schema::atomic_selectors)]
 pub struct UncoveredPeer {
     /// Short stable name of this entry within the object.
     pub id: String,
