@@ -1,1 +1,20 @@
-//! Cluster index, rendering of proposals as objects, and their lifecycle: pure, no I/O.
+//! Kubernetes' objects on one side, the pure model on the other; no client, no clock, no I/O.
+//!
+//! ```text
+//! YAML, JSON, watches -> object -> index ----> learn::Directory
+//!                                   |
+//!              learn::Proposal -> render -> WorkloadNetworkPolicyProposal -> merge -> lifecycle
+//!                                   |
+//!                                 lower -> policy::NetworkPolicy
+//! ```
+
+pub mod index;
+pub mod lifecycle;
+pub mod lower;
+pub mod merge;
+pub mod monitor;
+pub mod object;
+pub mod render;
+
+pub use index::Index;
+pub use object::{Diagnostic, Object};

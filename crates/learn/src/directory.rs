@@ -59,6 +59,9 @@ pub trait Directory {
 
     /// The nodes on which the workload has pods.
     fn nodes_of(&self, workload: &Workload) -> Vec<Arc<str>>;
+
+    /// The labels that the workload's pods carry.
+    fn labels(&self, workload: &Workload) -> Option<Labels>;
 }
 
 /// A pod, as far as the learner needs it.
@@ -121,6 +124,57 @@ pub struct ApiServerTarget {
     pub port: u16,
 }
 
+impl<D: Directory + ?Sized> Directory for Arc<D> {
+    fn is_empty(&self) -> bool {
+        (**self).is_empty()
+    }
+    fn covers(&self, namespace: &str) -> bool {
+        (**self).covers(namespace)
+    }
+    fn pod(&self, namespace: &str, name: &PodName) -> Option<PodEntry> {
+        (**self).pod(namespace, name)
+    }
+    fn has_workload(&self, workload: &Workload) -> bool {
+        (**self).has_workload(workload)
+    }
+    fn owner(&self, workload: &Workload) -> Workload {
+        (**self).owner(workload)
+    }
+    fn workload_by_labels(&self, namespace: &str, labels: &Labels) -> Option<Workload> {
+        (**self).workload_by_labels(namespace, labels)
+    }
+    fn holder(&self, address: IpAddr, time: Option<Timestamp>) -> Option<Holder> {
+        (**self).holder(address, time)
+    }
+    fn is_reused(&self, address: IpAddr) -> bool {
+        (**self).is_reused(address)
+    }
+    fn service(&self, address: IpAddr, port: u16, protocol: Protocol) -> Option<ServiceTarget> {
+        (**self).service(address, port, protocol)
+    }
+    fn selector(&self, workload: &Workload) -> Option<Selector> {
+        (**self).selector(workload)
+    }
+    fn declares(&self, workload: &Workload, port: u16, protocol: Protocol) -> bool {
+        (**self).declares(workload, port, protocol)
+    }
+    fn node_of(&self, address: IpAddr) -> Option<Arc<str>> {
+        (**self).node_of(address)
+    }
+    fn dns(&self) -> Option<DnsTarget> {
+        (**self).dns()
+    }
+    fn api_server(&self) -> Option<ApiServerTarget> {
+        (**self).api_server()
+    }
+    fn nodes_of(&self, workload: &Workload) -> Vec<Arc<str>> {
+        (**self).nodes_of(workload)
+    }
+    fn labels(&self, workload: &Workload) -> Option<Labels> {
+        (**self).labels(workload)
+    }
+}
+
 /// No objects: everything is inferred from flows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoObjects;
@@ -170,5 +224,8 @@ impl Directory for NoObjects {
     }
     fn nodes_of(&self, _: &Workload) -> Vec<Arc<str>> {
         Vec::new()
+    }
+    fn labels(&self, _: &Workload) -> Option<Labels> {
+        None
     }
 }

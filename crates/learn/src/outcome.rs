@@ -40,6 +40,15 @@ impl<D: Directory> Learner<D> {
         let mut funnel = self.funnel(tally.replies);
         let mut placer = Placer::new(self, &cast, &merged);
         placer.place(merged, &mut drafts, &mut funnel);
+        let mut edges = std::mem::take(&mut placer.edges);
+        edges.sort_by(|a, b| {
+            (&a.source, &a.destination, a.protocol, a.port).cmp(&(
+                &b.source,
+                &b.destination,
+                b.protocol,
+                b.port,
+            ))
+        });
         let denials = denial::denials(self, &cast);
         let mut proposals = drafts.proposals(&self.config);
         for proposal in &mut proposals {
@@ -49,6 +58,7 @@ impl<D: Directory> Learner<D> {
             unplaced: drafts.unplaced(),
             proposals,
             funnel,
+            edges,
             denials,
             nodes: self.node_states.iter().map(|(node, sum)| (node.clone(), sum.state)).collect(),
             window: self.first.zip(self.last),

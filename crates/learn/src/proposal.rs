@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use ipnet::IpNet;
-use netenf_policy::{Protocol, Selector};
+use netenf_policy::{Labels, Protocol, Selector};
 
 use crate::config::Backend;
 use crate::identity::{Workload, WorkloadSelector};
@@ -21,12 +21,46 @@ pub struct Outcome {
     pub unplaced: Vec<Unplaced>,
     /// What became of every observation.
     pub funnel: Funnel,
+    /// Every edge that works, for the evaluation of policies; sorted.
+    pub edges: Vec<SeenEdge>,
     /// Denials seen, and who denied.
     pub denials: Vec<Denial>,
     /// What the sources said of their nodes.
     pub nodes: BTreeMap<Arc<str>, NodeState>,
     /// First and last observation.
     pub window: Option<(Timestamp, Timestamp)>,
+}
+
+/// An edge that works: what a policy that denies it would cut.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeenEdge {
+    /// Who opens.
+    pub source: SeenEnd,
+    /// To whom.
+    pub destination: SeenEnd,
+    /// Protocol.
+    pub protocol: Protocol,
+    /// Port.
+    pub port: u16,
+    /// Connections.
+    pub count: u64,
+    /// Observations.
+    pub observations: u64,
+    /// Whether they counted as learned, or else as uncovered.
+    pub learned: bool,
+    /// First seen.
+    pub first: Option<Timestamp>,
+    /// Last seen.
+    pub last: Option<Timestamp>,
+}
+
+/// One end of an edge, as policies see it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SeenEnd {
+    /// Who it is.
+    pub peer: Peer,
+    /// Labels of its pods, where it is one.
+    pub labels: Option<Labels>,
 }
 
 /// A proposed policy for one workload and direction.
@@ -148,6 +182,8 @@ pub struct Uncovered {
     pub port: Option<u16>,
     /// Why there is no rule.
     pub reason: Reason,
+    /// The rule that a person could still allow, where the peer can be selected.
+    pub rule: Option<RulePeer>,
     /// Connections (or, for packets of unknown direction, packets) seen.
     pub count: u64,
     /// First seen.

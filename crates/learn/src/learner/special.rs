@@ -138,6 +138,11 @@ impl<D: Directory> Learner<D> {
         protocol: Protocol,
         port: u16,
     ) -> Result<bool, Skip> {
+        if self.is_api_server(observation, ends) {
+            let destination = self.plain_party(Party::ApiServer, observation)?;
+            self.open(observation, Ends { destination, ..ends }, protocol, port)?;
+            return Ok(true);
+        }
         if self.directory.is_empty() {
             return Ok(false);
         }
@@ -164,6 +169,7 @@ impl<D: Directory> Learner<D> {
         }
         if &*target.service == "default/kubernetes" {
             let destination = self.plain_party(Party::ApiServer, observation)?;
+            let port = self.directory.api_server().map_or(port, |target| target.port);
             self.open(observation, Ends { destination, ..ends }, protocol, port)?;
             return Ok(true);
         }
@@ -177,6 +183,16 @@ impl<D: Directory> Learner<D> {
             self.edges[edge as usize].observations += 1;
         }
         Ok(counted.is_some())
+    }
+
+    /// A source that knows the service tells the API server where its address does not (Goldmane has none).
+    fn is_api_server(&self, observation: &Observation, ends: Ends) -> bool {
+        let service = observation.service.as_ref();
+        let addressed = service.is_some_and(|service| {
+            (&*service.namespace, &*service.name) == ("default", "kubernetes")
+        });
+        let party = &self.parties[ends.destination as usize].party;
+        addressed && matches!(party, Party::External(_) | Party::Node { .. } | Party::Network(_))
     }
 
     fn plain_party(&mut self, party: Party, observation: &Observation) -> Result<u32, Skip> {

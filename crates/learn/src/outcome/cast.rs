@@ -20,6 +20,7 @@ pub(super) struct Cast {
     stands_for: Vec<u32>,
     selectors: Vec<Result<WorkloadSelector, Reason>>,
     names: Vec<BTreeSet<Arc<str>>>,
+    labels: Vec<Option<Labels>>,
 }
 
 /// Labels of workloads, found by namespace and any one label.
@@ -41,7 +42,7 @@ impl Cast {
                 known.extend(learner.names.get(&address).into_iter().flatten().cloned());
             }
         }
-        Self { stands_for, selectors, names }
+        Self { stands_for, selectors, names, labels }
     }
 
     /// The end that stands for `id`.
@@ -52,6 +53,13 @@ impl Cast {
     /// How the pods of `id` are selected, or why they cannot be.
     pub(super) fn selector(&self, id: u32) -> Result<&WorkloadSelector, Reason> {
         self.selectors[id as usize].as_ref().map_err(|reason| *reason)
+    }
+
+    /// Labels of the pods of `id`: of the workload's object, else those that all flows of it showed.
+    pub(super) fn labels<D: Directory>(&self, learner: &Learner<D>, id: u32) -> Option<Labels> {
+        let workload = learner.parties[id as usize].party.workload();
+        let declared = workload.and_then(|workload| learner.directory.labels(workload));
+        declared.or_else(|| self.labels[id as usize].clone())
     }
 
     /// DNS names of `id`.

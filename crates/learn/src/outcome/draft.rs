@@ -53,6 +53,8 @@ pub(super) struct Sum {
     pub(super) example: Option<(Arc<str>, Arc<str>)>,
     pub(super) addresses: BTreeSet<IpAddr>,
     pub(super) names: BTreeSet<Arc<str>>,
+    /// The rule that would name the peer of an uncovered item.
+    pub(super) rule: Option<RulePeer>,
 }
 
 /// How many addresses of one uncovered name are listed.
@@ -287,6 +289,7 @@ fn uncovered(identity: &str, item: &Item, sum: &Sum) -> Uncovered {
         protocol: item.protocol.clone(),
         port: item.port,
         reason: item.reason,
+        rule: sum.rule.clone(),
         count: sum.count,
         first: sum.first.and_then(recorded),
         last: sum.last.and_then(recorded),
@@ -338,6 +341,7 @@ impl Sum {
         self.notes.extend(other.notes);
         self.addresses.extend(other.addresses);
         self.names.extend(other.names);
+        self.rule = [self.rule.take(), other.rule].into_iter().flatten().min();
         self.example = [self.example.take(), other.example].into_iter().flatten().min();
     }
 }

@@ -16,7 +16,7 @@ use crate::outcome::cast::Cast;
 use crate::outcome::draft::{Drafts, Item, Sum};
 use crate::outcome::edge::{Edge, Fate, Merged};
 use crate::outcome::{dns, enforces, peer};
-use crate::proposal::{Funnel, Peer, Provenance, Reason, RulePeer};
+use crate::proposal::{Funnel, Peer, Provenance, Reason, RulePeer, SeenEdge, SeenEnd};
 use crate::resolve::is_link_local;
 use crate::sum::{EdgeKey, NoteSum};
 
@@ -28,6 +28,8 @@ pub(super) struct Placer<'a, D> {
     api_server: Option<ApiServerTarget>,
     /// DNS edges wait until it is known whether their subject has a proposal at all (D4).
     waiting: Vec<Waiting>,
+    /// Edges that work.
+    pub(super) edges: Vec<SeenEdge>,
 }
 
 struct Waiting {
@@ -73,7 +75,7 @@ impl<'a, D: Directory> Placer<'a, D> {
     pub(super) fn new(learner: &'a Learner<D>, cast: &'a Cast, merged: &Merged) -> Self {
         let dns = dns::target(learner, cast, merged);
         let api_server = learner.directory.api_server();
-        Self { learner, cast, dns, api_server, waiting: Vec::new() }
+        Self { learner, cast, dns, api_server, waiting: Vec::new(), edges: Vec::new() }
     }
 
     pub(super) fn place(&mut self, merged: Merged, drafts: &mut Drafts, funnel: &mut Funnel) {
@@ -84,7 +86,12 @@ impl<'a, D: Directory> Placer<'a, D> {
                 continue;
             }
             let traffic = Self::traffic(key, edge, fate);
+            let before = funnel.learned;
             self.place_traffic(&traffic, edge.observations, drafts, funnel);
+            if fate == Fate::Alive {
+                let learned = funnel.learned > before;
+                self.edges.push(self.seen(key, &traffic, edge.observations, learned));
+            }
         }
         for (key, sum) in &merged.ambiguous {
             let edge = key.edge();
@@ -111,6 +118,24 @@ impl<'a, D: Directory> Placer<'a, D> {
         let over = drafts.over_limit(&self.learner.config);
         if over > 0 {
             funnel.skipped.entry(Skip::Limit.name()).or_default();
+        }
+    }
+
+    fn seen(&self, key: &EdgeKey, traffic: &Traffic, observations: u64, learned: bool) -> SeenEdge {
+        let end = |id: u32| SeenEnd {
+            peer: peer::describe(self.learner, self.cast, id),
+            labels: self.cast.labels(self.learner, id),
+        };
+        SeenEdge {
+            source: end(key.source),
+            destination: end(key.destination),
+            protocol: key.protocol,
+            port: key.port,
+            count: traffic.sum.count,
+            observations,
+            learned,
+            first: traffic.sum.first.and_then(super::recorded),
+            last: traffic.sum.last.and_then(super::recorded),
         }
     }
 
@@ -209,7 +234,11 @@ impl<'a, D: Directory> Placer<'a, D> {
                 return Placed::Nowhere(Skip::OutOfScope);
             }
             Party::Workload(workload) => workload,
-            Party::Pods { .. } | Party::Pod { .. } => {
+            Party::Pods { namespace, .. } | Party::Pod { namespace, .. } => {
+                let some = Workload::new(namespace.clone(), "Pod", "");
+                if !config.scope.covers(&some) {
+                    return Placed::Nowhere(Skip::OutOfScope);
+                }
                 return self.unplaced(
                     traffic,
                     subject_id,
@@ -269,6 +298,7 @@ impl<'a, D: Directory> Placer<'a, D> {
             }
             (Fit::Not(reason, note), _) => {
                 sum.notes.extend(note.map(Arc::from));
+                sum.rule = self.rule_of(peer_id);
                 let (item, sum) = self.item(peer_id, peer, reason, traffic, sum);
                 drafts.draft(subject, direction, selector).add_uncovered(item, sum);
                 Placed::Uncovered
@@ -343,7 +373,7 @@ impl<'a, D: Directory> Placer<'a, D> {
             Party::Node { workload: Some(_), .. } => Fit::Not(Reason::HostNetwork, None),
             Party::Node { .. } | Party::IngressProxy => Fit::Not(Reason::Node, None),
             Party::NodePort { .. } => Fit::Not(Reason::NodePort, None),
-            Party::ApiServer => self.fit_api_server(direction),
+            Party::ApiServer => self.fit_api_server(direction, traffic),
             Party::External(address) if is_link_local(*address) || is_metadata(*address) => {
                 self.fit_link_local(id, *address, traffic)
             }
@@ -367,6 +397,13 @@ impl<'a, D: Directory> Placer<'a, D> {
             Party::Unmanaged(_) => Fit::Not(Reason::Unmanaged, None),
             Party::Unknown => Fit::Not(Reason::NoAddress, None),
         }
+    }
+
+    /// The rule that would select the peer's pods.
+    fn rule_of(&self, id: u32) -> Option<RulePeer> {
+        let namespace = self.learner.parties[id as usize].party.namespace()?.clone();
+        let selector = self.cast.selector(id).ok()?.selector.clone();
+        Some(RulePeer::Pods { namespace, selector })
     }
 
     fn fit_pods(&self, id: u32, direction: Direction, traffic: &Traffic) -> Fit {
@@ -393,8 +430,14 @@ impl<'a, D: Directory> Placer<'a, D> {
         }
     }
 
-    fn fit_api_server(&self, direction: Direction) -> Fit {
+    /// Only the API server's own port is its: what else listens on its host is the node's.
+    fn fit_api_server(&self, direction: Direction, traffic: &Traffic) -> Fit {
         match (&self.api_server, direction) {
+            (Some(target), Direction::Egress)
+                if traffic.at.is_some_and(|(_, port)| port != target.port) =>
+            {
+                Fit::Not(Reason::Node, None)
+            }
             (Some(target), Direction::Egress) if !target.addresses.is_empty() => {
                 let blocks =
                     target.addresses.iter().map(|address| RulePeer::Block(peer::single(*address)));

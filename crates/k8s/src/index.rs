@@ -1,0 +1,172 @@
+//! An index of the cluster's objects: who a pod belongs to, who holds an address, what is behind a service.
+//!
+//! Objects are applied and deleted one by one, in any order; nothing is looked up in names. Owners are
+//! walked through `ownerReferences` to the top: a `ReplicaSet` is its Deployment's, a Job its `CronJob`'s,
+//! and a kind that we do not know (`Rollout`) is named as it is.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use netenf_learn::{Timestamp, Workload};
+use netenf_policy::{Labels, Protocol, Selector};
+
+use crate::object::{Diagnostic, Object};
+
+mod apply;
+mod directory;
+mod service;
+mod workload;
+
+/// Owners deeper than this are a loop.
+const DEEPEST: usize = 8;
+
+/// The cluster's objects, indexed.
+#[derive(Debug, Default)]
+pub struct Index {
+    namespaces: BTreeMap<Arc<str>, Labels>,
+    /// Namespaces of any object.
+    covered: BTreeSet<Arc<str>>,
+    pods: HashMap<Key, Pod>,
+    by_generate_name: HashMap<Key, Key>,
+    by_address: HashMap<IpAddr, Vec<Key>>,
+    /// Controllers of objects that are controlled themselves.
+    owners: HashMap<Workload, Workload>,
+    workloads: BTreeMap<Workload, WorkloadEntry>,
+    services: BTreeMap<Key, Service>,
+    /// Ready endpoints of services: pod keys with their ports, by service.
+    endpoints: BTreeMap<Key, Vec<Endpoint>>,
+    nodes: BTreeSet<Arc<str>>,
+    node_addresses: HashMap<IpAddr, (Arc<str>, bool)>,
+    api_server: BTreeMap<u16, BTreeSet<IpAddr>>,
+    policies: Vec<netenf_policy::NetworkPolicy>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// Namespace and name.
+type Key = (Arc<str>, Arc<str>);
+
+#[derive(Debug, Clone)]
+struct Pod {
+    labels: Labels,
+    /// The direct controller, or the pod itself.
+    owner: Workload,
+    host_network: bool,
+    node: Option<Arc<str>>,
+    addresses: Vec<IpAddr>,
+    ports: Vec<NamedPort>,
+    /// When it got its addresses, and when it gave them back.
+    start: Option<Timestamp>,
+    end: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct NamedPort {
+    name: Option<Arc<str>>,
+    protocol: Protocol,
+    number: u16,
+}
+
+#[derive(Debug, Clone, Default)]
+struct WorkloadEntry {
+    selector: Selector,
+    /// Labels that its pods get.
+    labels: Labels,
+    ports: Vec<NamedPort>,
+    /// Whether a workload object was seen, rather than only something that it owns.
+    is_object: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Service {
+    selector: Labels,
+    addresses: BTreeSet<IpAddr>,
+    ports: Vec<ServicePort>,
+}
+
+#[derive(Debug, Clone)]
+struct ServicePort {
+    name: Option<Arc<str>>,
+    protocol: Protocol,
+    port: u16,
+    target: Target,
+    node_port: Option<u16>,
+}
+
+#[derive(Debug, Clone)]
+enum Target {
+    Number(u16),
+    Name(Arc<str>),
+}
+
+#[derive(Debug, Clone)]
+struct Endpoint {
+    pod: Key,
+    ports: Vec<NamedPort>,
+}
+
+// === impl Index ===
+
+impl Index {
+    /// An index of `objects`.
+    pub fn of(objects: impl IntoIterator<Item = Object>) -> Self {
+        let mut index = Self::default();
+        for object in objects {
+            index.apply(object);
+        }
+        index
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.covered.is_empty() && self.nodes.is_empty() && self.namespaces.is_empty()
+    }
+
+    /// Native policies that were among the objects.
+    pub fn policies(&self) -> &[netenf_policy::NetworkPolicy] {
+        &self.policies
+    }
+
+    /// What could not be understood.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// Labels of a namespace; every namespace carries its own name (Kubernetes sets it).
+    pub fn namespace_labels(&self, namespace: &str) -> Labels {
+        let own = ("kubernetes.io/metadata.name", namespace);
+        let known = self.namespaces.get(namespace);
+        known.into_iter().flat_map(Labels::iter).chain([own]).collect()
+    }
+
+    /// Labels that the workload's pods carry.
+    pub fn pod_labels(&self, workload: &Workload) -> Option<Labels> {
+        self.workloads.get(workload).map(|entry| entry.labels.clone())
+    }
+
+    /// Every workload that is known by its object, sorted.
+    pub fn workloads(&self) -> impl Iterator<Item = &Workload> {
+        self.workloads.iter().filter(|(_, entry)| entry.is_object).map(|(workload, _)| workload)
+    }
+
+    /// The topmost owner of `workload`.
+    pub fn top(&self, workload: &Workload) -> Workload {
+        let mut top = workload;
+        for _ in 0..DEEPEST {
+            let Some(owner) = self.owners.get(top) else { break };
+            top = owner;
+        }
+        top.clone()
+    }
+}
+
+fn key(metadata: &ObjectMeta) -> Key {
+    let namespace = metadata.namespace.as_deref().unwrap_or("default");
+    (namespace.into(), metadata.name.as_deref().unwrap_or_default().into())
+}
+
+fn controller(metadata: &ObjectMeta) -> Option<&OwnerReference> {
+    let owners = metadata.owner_references.as_deref().unwrap_or_default();
+    owners.iter().find(|owner| owner.controller == Some(true))
+}

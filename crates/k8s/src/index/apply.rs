@@ -1,0 +1,257 @@
+//! Taking objects in.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use ipnet::IpNet;
+use k8s_openapi::api::core::v1::{self as core, Container};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use netenf_learn::{Timestamp, Workload};
+use netenf_policy::Protocol;
+
+use super::{Endpoint, Index, Key, NamedPort, Pod, controller, key};
+use crate::lower;
+use crate::object::{Object, labels};
+
+/// Annotations in which network plugins write a node's further addresses: routers and tunnels (case B38).
+const NODE_ADDRESSES: [&str; 9] = [
+    "network.cilium.io/ipv4-cilium-host",
+    "network.cilium.io/ipv6-cilium-host",
+    "io.cilium.network.ipv4-cilium-host",
+    "io.cilium.network.ipv6-cilium-host",
+    "projectcalico.org/IPv4IPIPTunnelAddr",
+    "projectcalico.org/IPv4VXLANTunnelAddr",
+    "projectcalico.org/IPv4WireguardInterfaceAddr",
+    "projectcalico.org/IPv6VXLANTunnelAddr",
+    "flannel.alpha.coreos.com/public-ip",
+];
+
+impl Index {
+    /// Takes in an object, in place of an older version of it.
+    pub fn apply(&mut self, object: Object) {
+        match object {
+            Object::Pod(pod) => self.apply_pod(&pod),
+            Object::Service(service) => self.apply_service(&service),
+            Object::EndpointSlice(slice) => self.apply_slice(&slice),
+            Object::Endpoints(endpoints) => self.apply_endpoints(&endpoints),
+            Object::Node(node) => self.apply_node(&node),
+            Object::Namespace(namespace) => {
+                let name: Arc<str> = namespace.metadata.name.as_deref().unwrap_or_default().into();
+                self.namespaces.insert(name, labels(namespace.metadata.labels.as_ref()));
+            }
+            Object::NetworkPolicy(policy) => {
+                let (namespace, name) = self.cover(&policy.metadata);
+                if let Some(spec) = &policy.spec {
+                    let (policy, diagnostics) =
+                        lower::network_policy("NetworkPolicy", &namespace, &name, spec);
+                    self.policies.push(policy);
+                    self.diagnostics.extend(diagnostics);
+                }
+            }
+            Object::Proposal(_) | Object::Policy(_) => {}
+            workload => self.apply_workload(workload),
+        }
+    }
+
+    pub(super) fn cover(&mut self, metadata: &ObjectMeta) -> Key {
+        let (namespace, name) = key(metadata);
+        if !self.covered.contains(&namespace) {
+            self.covered.insert(namespace.clone());
+        }
+        (namespace, name)
+    }
+
+    /// Notes who controls the object `this`.
+    pub(super) fn own(&mut self, this: &Workload, metadata: &ObjectMeta) -> Option<Workload> {
+        let owner = controller(metadata)?;
+        let owner = Workload::new(this.namespace.clone(), owner.kind.as_str(), owner.name.as_str());
+        self.owners.insert(this.clone(), owner.clone());
+        Some(owner)
+    }
+
+    fn apply_pod(&mut self, pod: &core::Pod) {
+        let (namespace, name) = self.cover(&pod.metadata);
+        let own = Workload::new(namespace.clone(), "Pod", name.clone());
+        let owner = controller(&pod.metadata);
+        // A static pod's mirror is "controlled" by its node, which is no workload.
+        let owner = owner.filter(|owner| owner.kind != "Node").map_or(own, |owner| {
+            Workload::new(namespace.clone(), owner.kind.as_str(), owner.name.as_str())
+        });
+        let spec = pod.spec.clone().unwrap_or_default();
+        let status = pod.status.clone().unwrap_or_default();
+        let finished = matches!(status.phase.as_deref(), Some("Succeeded" | "Failed"));
+        let containers = status.container_statuses.iter().flatten();
+        let ends = containers.filter_map(|container| {
+            container.state.as_ref()?.terminated.as_ref()?.finished_at.as_ref().map(timestamp)
+        });
+        let host_network = spec.host_network == Some(true);
+        let mut addresses: Vec<IpAddr> =
+            status.pod_ips.iter().flatten().filter_map(|ip| ip.ip.parse().ok()).collect();
+        addresses.extend(status.pod_ip.as_deref().and_then(|ip| ip.parse::<IpAddr>().ok()));
+        addresses.sort_unstable();
+        addresses.dedup();
+        let entry = Pod {
+            labels: labels(pod.metadata.labels.as_ref()),
+            owner,
+            host_network,
+            node: spec.node_name.as_deref().map(Arc::from),
+            ports: ports(&spec.containers),
+            start: status.start_time.as_ref().map(timestamp),
+            // A finished pod owns no address any more; where it does not say when it finished, at once.
+            end: if finished { Some(ends.max().unwrap_or(Timestamp(i64::MIN))) } else { None },
+            addresses,
+        };
+        self.insert_pod((namespace, name), entry, pod.metadata.generate_name.as_deref());
+    }
+
+    fn insert_pod(&mut self, key: Key, pod: Pod, generate_name: Option<&str>) {
+        if let Some(old) = self.pods.remove(&key) {
+            for address in &old.addresses {
+                if let Some(holders) = self.by_address.get_mut(address) {
+                    holders.retain(|holder| *holder != key);
+                }
+            }
+        }
+        if !pod.host_network {
+            for address in &pod.addresses {
+                self.by_address.entry(*address).or_default().push(key.clone());
+            }
+        }
+        if let Some(generate_name) = generate_name {
+            self.by_generate_name.insert((key.0.clone(), generate_name.into()), key.clone());
+        }
+        self.note_owner_of(&pod);
+        self.pods.insert(key, pod);
+    }
+
+    fn apply_slice(&mut self, slice: &EndpointSlice) {
+        let (namespace, name) = self.cover(&slice.metadata);
+        let label = slice
+            .metadata
+            .labels
+            .as_ref()
+            .and_then(|labels| labels.get("kubernetes.io/service-name"));
+        let service: Arc<str> = label.map_or(name, |service| service.as_str().into());
+        let ports: Vec<NamedPort> = slice
+            .ports
+            .iter()
+            .flatten()
+            .filter_map(|port| {
+                named_port(port.name.as_deref(), port.protocol.as_deref(), port.port?)
+            })
+            .collect();
+        let addresses = slice.endpoints.iter().flat_map(|endpoint| &endpoint.addresses);
+        let addresses: Vec<IpAddr> = addresses.filter_map(|address| address.parse().ok()).collect();
+        self.note_api_server(&namespace, &service, &ports, &addresses);
+        let pods = slice.endpoints.iter().filter_map(|endpoint| endpoint.target_ref.as_ref());
+        let pods = pods.filter(|target| target.kind.as_deref() == Some("Pod"));
+        let pods: Vec<Arc<str>> =
+            pods.filter_map(|target| target.name.as_deref()).map(Arc::from).collect();
+        self.add_endpoints((namespace, service), pods, &ports);
+    }
+
+    fn apply_endpoints(&mut self, endpoints: &core::Endpoints) {
+        let (namespace, service) = self.cover(&endpoints.metadata);
+        for subset in endpoints.subsets.iter().flatten() {
+            let ports: Vec<NamedPort> = subset
+                .ports
+                .iter()
+                .flatten()
+                .filter_map(|port| {
+                    named_port(port.name.as_deref(), port.protocol.as_deref(), port.port)
+                })
+                .collect();
+            let addresses: Vec<IpAddr> =
+                subset.addresses.iter().flatten().filter_map(|a| a.ip.parse().ok()).collect();
+            self.note_api_server(&namespace, &service, &ports, &addresses);
+            let pods =
+                subset.addresses.iter().flatten().filter_map(|address| address.target_ref.as_ref());
+            let pods = pods.filter_map(|target| target.name.as_deref()).map(Arc::from).collect();
+            self.add_endpoints((namespace.clone(), service.clone()), pods, &ports);
+        }
+    }
+
+    fn add_endpoints(&mut self, service: Key, pods: Vec<Arc<str>>, ports: &[NamedPort]) {
+        let namespace = service.0.clone();
+        let known = self.endpoints.entry(service).or_default();
+        for pod in pods {
+            let pod = (namespace.clone(), pod);
+            known.retain(|endpoint| endpoint.pod != pod);
+            known.push(Endpoint { pod, ports: ports.to_vec() });
+        }
+    }
+
+    /// The API server announces itself as the endpoints of `default/kubernetes` (DESIGN D5).
+    fn note_api_server(
+        &mut self,
+        namespace: &str,
+        service: &str,
+        ports: &[NamedPort],
+        addresses: &[IpAddr],
+    ) {
+        if (namespace, service) == ("default", "kubernetes") {
+            for port in ports.iter().filter(|port| port.protocol == Protocol::Tcp) {
+                self.api_server.entry(port.number).or_default().extend(addresses);
+            }
+        }
+    }
+
+    fn apply_node(&mut self, node: &core::Node) {
+        let name: Arc<str> = node.metadata.name.as_deref().unwrap_or_default().into();
+        let addresses = node.status.iter().flat_map(|status| status.addresses.iter().flatten());
+        for address in addresses.filter_map(|address| address.address.parse::<IpAddr>().ok()) {
+            self.node_addresses.insert(address, (name.clone(), false));
+        }
+        let annotations = node.metadata.annotations.iter().flatten();
+        for (_, value) in annotations.filter(|(key, _)| NODE_ADDRESSES.contains(&key.as_str())) {
+            if let Ok(address) = value.parse::<IpAddr>() {
+                self.node_addresses.entry(address).or_insert((name.clone(), true));
+            }
+        }
+        let spec = node.spec.clone().unwrap_or_default();
+        let ranges = spec.pod_cidrs.unwrap_or_default().into_iter().chain(spec.pod_cidr);
+        let ranges: Vec<IpNet> = ranges.filter_map(|range| range.parse().ok()).collect();
+        for range in &ranges {
+            // Bridges and tunnels take the first addresses of a node's range; pods never get them.
+            let first = range.network();
+            for address in [Some(first), range.hosts().next()].into_iter().flatten() {
+                self.node_addresses.entry(address).or_insert((name.clone(), true));
+            }
+        }
+        self.nodes.insert(name);
+    }
+}
+
+/// Ports that containers declare.
+pub(super) fn ports(containers: &[Container]) -> Vec<NamedPort> {
+    let ports = containers.iter().flat_map(|container| container.ports.iter().flatten());
+    ports
+        .filter_map(|port| {
+            named_port(port.name.as_deref(), port.protocol.as_deref(), port.container_port)
+        })
+        .collect()
+}
+
+pub(super) fn named_port(
+    name: Option<&str>,
+    protocol: Option<&str>,
+    number: i32,
+) -> Option<NamedPort> {
+    let name = name.filter(|name| !name.is_empty()).map(Arc::from);
+    let number = u16::try_from(number).ok().filter(|number| *number > 0)?;
+    Some(NamedPort { name, protocol: protocol_of(protocol)?, number })
+}
+
+pub(super) fn protocol_of(protocol: Option<&str>) -> Option<Protocol> {
+    match protocol.unwrap_or("TCP") {
+        "TCP" => Some(Protocol::Tcp),
+        "UDP" => Some(Protocol::Udp),
+        "SCTP" => Some(Protocol::Sctp),
+        _ => None,
+    }
+}
+
+fn timestamp(time: &Time) -> Timestamp {
+    Timestamp(i64::try_from(time.0.as_nanosecond()).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,167 @@
+//! What the learner asks of the index.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use netenf_learn::directory::{ApiServerTarget, DnsTarget, Holder, PodEntry, ServiceTarget};
+use netenf_learn::{Directory, PodName, Timestamp, Workload};
+use netenf_policy::{Labels, Protocol, Selector};
+
+use super::{Index, Key, Pod, service};
+
+/// Where every distribution of Kubernetes has its DNS service.
+const DNS_SERVICE: (&str, &str) = ("kube-system", "kube-dns");
+
+impl Directory for Index {
+    fn is_empty(&self) -> bool {
+        Index::is_empty(self)
+    }
+
+    fn covers(&self, namespace: &str) -> bool {
+        self.covered.contains(namespace)
+    }
+
+    fn pod(&self, namespace: &str, name: &PodName) -> Option<PodEntry> {
+        let key = match name {
+            PodName::Exact(name) => (Arc::from(namespace), name.clone()),
+            PodName::Generated(prefix) => {
+                self.by_generate_name.get(&(Arc::from(namespace), prefix.clone()))?.clone()
+            }
+        };
+        Some(self.entry(self.pods.get(&key)?))
+    }
+
+    fn has_workload(&self, workload: &Workload) -> bool {
+        self.workloads.contains_key(workload)
+    }
+
+    fn owner(&self, workload: &Workload) -> Workload {
+        self.top(workload)
+    }
+
+    fn workload_by_labels(&self, namespace: &str, labels: &Labels) -> Option<Workload> {
+        let carried = self.workloads.iter().filter(|(workload, entry)| {
+            &*workload.namespace == namespace
+                && !self.owners.contains_key(*workload)
+                && !entry.selector.is_empty()
+                && entry.selector.matches(labels)
+        });
+        let mut carried = carried.map(|(workload, _)| workload);
+        let first = carried.next()?;
+        carried.next().is_none().then(|| first.clone())
+    }
+
+    fn holder(&self, address: IpAddr, time: Option<Timestamp>) -> Option<Holder> {
+        if let Some(pod) = self.pod_at(address, time) {
+            return Some(Holder::Pod(self.entry(pod)));
+        }
+        if self.api_server.values().any(|addresses| addresses.contains(&address)) {
+            return Some(Holder::ApiServer);
+        }
+        let (name, router) = self.node_addresses.get(&address)?.clone();
+        Some(Holder::Node { name, router })
+    }
+
+    fn is_reused(&self, address: IpAddr) -> bool {
+        // One pod may hold it for a part of the time only, so the answer may differ with a single one too.
+        self.by_address.get(&address).is_some_and(|pods| {
+            let timed = |key: &Key| {
+                self.pods.get(key).is_some_and(|pod| pod.start.is_some() || pod.end.is_some())
+            };
+            pods.len() > 1 || pods.iter().any(timed)
+        })
+    }
+
+    fn service(&self, address: IpAddr, port: u16, protocol: Protocol) -> Option<ServiceTarget> {
+        self.service_target(address, port, protocol)
+    }
+
+    fn selector(&self, workload: &Workload) -> Option<Selector> {
+        self.workloads.get(workload).map(|entry| entry.selector.clone())
+    }
+
+    fn declares(&self, workload: &Workload, port: u16, protocol: Protocol) -> bool {
+        let declared = self.workloads.get(workload).is_some_and(|entry| {
+            entry.ports.iter().any(|one| one.number == port && one.protocol == protocol)
+        });
+        declared || self.is_target(workload, port, protocol)
+    }
+
+    fn node_of(&self, address: IpAddr) -> Option<Arc<str>> {
+        self.pod_at(address, None)?.node.clone()
+    }
+
+    fn dns(&self) -> Option<DnsTarget> {
+        let key: Key = (DNS_SERVICE.0.into(), DNS_SERVICE.1.into());
+        let by_service = self.services.get(&key).filter(|service| !service.selector.is_empty());
+        let label: Labels = [("k8s-app", "kube-dns")].into_iter().collect();
+        let selector = match by_service {
+            Some(service) => service.selector.clone(),
+            None => label,
+        };
+        let pods = self.workloads.iter().filter(|(workload, entry)| {
+            *workload.namespace == *key.0 && entry.labels.contains_all(&selector)
+        });
+        let ports: Vec<_> = pods.map(|(_, entry)| &entry.ports).collect();
+        if by_service.is_none() && ports.is_empty() {
+            return None;
+        }
+        let asked =
+            by_service.and_then(|service| service.ports.iter().find(|port| port.port == 53));
+        let target = asked.and_then(|asked| {
+            let own = ports
+                .iter()
+                .find_map(|ports| service::resolve(&asked.target, asked.protocol, ports));
+            own.or_else(|| service::resolve(&asked.target, asked.protocol, &[]))
+        });
+        let selector = Selector::of_labels(selector);
+        Some(DnsTarget { namespace: key.0, selector, port: target.unwrap_or(53) })
+    }
+
+    fn api_server(&self) -> Option<ApiServerTarget> {
+        let (port, addresses) = self.api_server.iter().next()?;
+        Some(ApiServerTarget { addresses: addresses.iter().copied().collect(), port: *port })
+    }
+
+    fn nodes_of(&self, workload: &Workload) -> Vec<Arc<str>> {
+        let own = self.pods.values().filter(|pod| self.top(&pod.owner) == *workload);
+        let mut nodes: Vec<Arc<str>> = own.filter_map(|pod| pod.node.clone()).collect();
+        nodes.sort();
+        nodes.dedup();
+        nodes
+    }
+
+    fn labels(&self, workload: &Workload) -> Option<Labels> {
+        self.pod_labels(workload)
+    }
+}
+
+impl Index {
+    fn entry(&self, pod: &Pod) -> PodEntry {
+        let label = |key: &str| pod.labels.value(key);
+        PodEntry {
+            workload: self.top(&pod.owner),
+            host_network: pod.host_network,
+            node: pod.node.clone(),
+            // istiod labels the pods of a waypoint's Gateway so.
+            waypoint: label("gateway.networking.k8s.io/gateway-class-name")
+                == Some("istio-waypoint")
+                || label("gateway.istio.io/managed") == Some("istio.io-mesh-controller"),
+        }
+    }
+
+    /// The pod that held `address` at `time`; where several did, the one that got it last.
+    fn pod_at(&self, address: IpAddr, time: Option<Timestamp>) -> Option<&Pod> {
+        // Times in pod statuses are whole seconds.
+        const SECOND: i64 = 1_000_000_000;
+        let held = |pod: &&Pod| match time {
+            Some(time) => {
+                pod.start.is_none_or(|start| start.0 <= time.0.saturating_add(SECOND))
+                    && pod.end.is_none_or(|end| time.0 <= end.0.saturating_add(SECOND))
+            }
+            None => pod.end.is_none(),
+        };
+        let holders = self.by_address.get(&address).into_iter().flatten();
+        holders.filter_map(|key| self.pods.get(key)).filter(held).max_by_key(|pod| pod.start)
+    }
+}

@@ -1,0 +1,135 @@
+//! Services: what is behind their addresses and ports.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1 as core;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use netenf_learn::Workload;
+use netenf_learn::directory::ServiceTarget;
+use netenf_policy::Protocol;
+
+use super::apply::protocol_of;
+use super::{Index, Key, NamedPort, Service, ServicePort, Target};
+use crate::object::labels;
+
+impl Index {
+    pub(super) fn apply_service(&mut self, service: &core::Service) {
+        let key = self.cover(&service.metadata);
+        let spec = service.spec.clone().unwrap_or_default();
+        let status = service.status.clone().unwrap_or_default();
+        let ingress =
+            status.load_balancer.and_then(|balancer| balancer.ingress).unwrap_or_default();
+        let addresses = spec.cluster_ips.unwrap_or_default().into_iter().chain(spec.cluster_ip);
+        let addresses = addresses.chain(spec.external_ips.unwrap_or_default());
+        let addresses = addresses.chain(ingress.into_iter().filter_map(|ingress| ingress.ip));
+        let ports = spec.ports.unwrap_or_default();
+        let entry = Service {
+            selector: labels(spec.selector.as_ref()),
+            addresses: addresses.filter_map(|address| address.parse::<IpAddr>().ok()).collect(),
+            ports: ports.iter().filter_map(service_port).collect(),
+        };
+        self.services.insert(key, entry);
+    }
+
+    pub(super) fn service_target(
+        &self,
+        address: IpAddr,
+        port: u16,
+        protocol: Protocol,
+    ) -> Option<ServiceTarget> {
+        let by_node = self.node_addresses.get(&address).is_some_and(|(_, router)| !router);
+        for (key, service) in &self.services {
+            let own = service.addresses.contains(&address);
+            for entry in service.ports.iter().filter(|entry| entry.protocol == protocol) {
+                let node_port = by_node && entry.node_port == Some(port);
+                if node_port || (own && entry.port == port) {
+                    return Some(ServiceTarget {
+                        service: format!("{}/{}", key.0, key.1).into(),
+                        node_port,
+                        backends: self.backends(key, service, entry),
+                    });
+                }
+            }
+        }
+        None
+    }
+
+    /// The workloads behind a service's port with the pod ports that it leads to, sorted.
+    pub(super) fn backends(
+        &self,
+        key: &Key,
+        service: &Service,
+        port: &ServicePort,
+    ) -> Vec<(Workload, u16)> {
+        let mut backends = self.backends_by_endpoints(key, port);
+        if backends.is_empty() && !service.selector.is_empty() {
+            let behind = self.workloads.iter().filter(|(workload, entry)| {
+                workload.namespace == key.0
+                    && !self.owners.contains_key(*workload)
+                    && entry.labels.contains_all(&service.selector)
+            });
+            let numbered = behind.filter_map(|(workload, entry)| {
+                Some((self.top(workload), resolve(&port.target, port.protocol, &entry.ports)?))
+            });
+            backends.extend(numbered);
+        }
+        backends.sort();
+        backends.dedup();
+        backends
+    }
+
+    fn backends_by_endpoints(&self, key: &Key, port: &ServicePort) -> Vec<(Workload, u16)> {
+        let endpoints = self.endpoints.get(key).into_iter().flatten();
+        let backend = |endpoint: &super::Endpoint| {
+            let named = |one: &&NamedPort| one.name == port.name && one.protocol == port.protocol;
+            let number = endpoint.ports.iter().find(named)?.number;
+            let pod = self.pods.get(&endpoint.pod)?;
+            Some((self.top(&pod.owner), number))
+        };
+        endpoints.filter_map(backend).collect()
+    }
+
+    /// Whether a service in front of the workload leads to the pod port.
+    pub(super) fn is_target(&self, workload: &Workload, port: u16, protocol: Protocol) -> bool {
+        let Some(entry) = self.workloads.get(workload) else { return false };
+        let in_front = self.services.iter().filter(|(key, service)| {
+            key.0 == workload.namespace
+                && !service.selector.is_empty()
+                && entry.labels.contains_all(&service.selector)
+        });
+        let mut ports = in_front.flat_map(|(_, service)| &service.ports);
+        ports.any(|one| {
+            one.protocol == protocol && resolve(&one.target, protocol, &entry.ports) == Some(port)
+        })
+    }
+}
+
+/// The number of a target port; a name means what the pods call so, which may differ between workloads
+/// behind one service (case B14).
+pub(super) fn resolve(target: &Target, protocol: Protocol, ports: &[NamedPort]) -> Option<u16> {
+    match target {
+        Target::Number(number) => Some(*number),
+        Target::Name(name) => ports
+            .iter()
+            .find(|port| port.name.as_ref() == Some(name) && port.protocol == protocol)
+            .map(|port| port.number),
+    }
+}
+
+fn service_port(port: &core::ServicePort) -> Option<ServicePort> {
+    let number = |value: i32| u16::try_from(value).ok().filter(|number| *number > 0);
+    let own = number(port.port)?;
+    let target = match &port.target_port {
+        None => Target::Number(own),
+        Some(IntOrString::Int(value)) => Target::Number(number(*value).unwrap_or(own)),
+        Some(IntOrString::String(name)) => Target::Name(name.as_str().into()),
+    };
+    Some(ServicePort {
+        name: port.name.as_deref().filter(|name| !name.is_empty()).map(Arc::from),
+        protocol: protocol_of(port.protocol.as_deref())?,
+        port: own,
+        target,
+        node_port: port.node_port.and_then(number),
+    })
+}

@@ -1,0 +1,56 @@
+//! The other end of a connection: who it is, and whether two of them are the same.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use netenf_api::{Direction, PeerRef, Violation};
+
+/// The end that the workload of the policy talks to.
+pub(super) fn other_end(violation: &Violation) -> &PeerRef {
+    match violation.direction {
+        Direction::Ingress => &violation.source,
+        Direction::Egress => &violation.dest,
+    }
+}
+
+/// Whether both are the same peer: by kind and name, else by identity, else by address.
+pub(super) fn is_same(one: &PeerRef, other: &PeerRef) -> bool {
+    let named = |peer: &PeerRef| peer.kind.is_some() && peer.name.is_some();
+    if named(one) || named(other) {
+        return (&one.kind, &one.namespace, &one.name)
+            == (&other.kind, &other.namespace, &other.name);
+    }
+    if one.identity.is_some() || other.identity.is_some() {
+        return one.identity == other.identity;
+    }
+    if one.address.is_some() || other.address.is_some() {
+        return blocks(one) == blocks(other) && one.address.is_some() == other.address.is_some();
+    }
+    one == other
+}
+
+/// Every address of the peer as a block, sorted.
+pub(super) fn blocks(peer: &PeerRef) -> Vec<IpNet> {
+    let text = peer.address.as_deref().unwrap_or_default();
+    let mut blocks: Vec<IpNet> =
+        text.split([',', ' ']).filter_map(|address| block(address.trim())).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    blocks
+}
+
+/// How a peer is named in messages.
+pub(super) fn name(peer: &PeerRef) -> String {
+    let place = peer.name.as_deref().or(peer.identity.as_deref()).or(peer.address.as_deref());
+    let place = place.or_else(|| peer.names.first().map(String::as_str));
+    [peer.kind.as_deref(), peer.namespace.as_deref(), place]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
+fn block(text: &str) -> Option<IpNet> {
+    let address = text.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
+    address.or_else(|_| text.parse::<IpNet>().map(|net| net.trunc())).ok()
+}

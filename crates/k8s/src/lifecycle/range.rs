@@ -1,0 +1,119 @@
+//! A suggested range takes the place of the ports that were listed one by one.
+
+use netenf_api::{Backend, Direction, Protocol, Provenance, RuleEvidence, Suggestion};
+
+use super::allow::Allowed;
+use super::clear::earliest;
+use super::locate;
+use super::peer::{is_same, name};
+use super::refusal::Reason;
+use super::resource::Resource;
+use super::rule;
+use super::wanted::Wanted;
+
+/// Puts the range of the suggestion `wanted` in place of the ports that it stands for.
+pub(super) fn accept(resource: &Resource, wanted: &Wanted) -> Result<Allowed, Reason> {
+    let unknown = || Reason::NoSuggestion { id: wanted.id.clone() };
+    let suggestion = resource.suggestions().iter().find(|entry| entry.id == wanted.id);
+    let suggestion = suggestion.ok_or_else(unknown)?.clone();
+    if resource.backend() == Backend::Istio {
+        return Err(Reason::NamesIdentities);
+    }
+    match suggestion.protocol {
+        Protocol::Tcp | Protocol::Udp | Protocol::Sctp => {}
+        protocol @ (Protocol::Icmp | Protocol::Other) => {
+            return Err(Reason::ProtocolWithoutRule { protocol });
+        }
+    }
+    let direction = resource.direction().ok_or(Reason::NoDirection)?;
+    let mut object = resource.clone();
+    widen_spec(&mut object, direction, &suggestion)?;
+    let evidence = object.evidence_mut();
+    let place = evidence.iter().position(|rule| is_within(rule, &suggestion));
+    let merged = merge(evidence, &suggestion);
+    evidence.insert(place.unwrap_or(evidence.len()), merged);
+    if let Resource::Proposal(proposal) = &mut object {
+        let status = proposal.status.get_or_insert_default();
+        status.suggestions.retain(|entry| entry.id != suggestion.id);
+    }
+    object.recount();
+    object.count_revision();
+    let (cleared, warnings) = (Vec::new(), Vec::new());
+    Ok(Allowed { object, id: suggestion.id, cleared, warnings })
+}
+
+fn widen_spec(
+    object: &mut Resource,
+    direction: Direction,
+    suggestion: &Suggestion,
+) -> Result<(), Reason> {
+    let listed: Vec<_> = object
+        .evidence()
+        .iter()
+        .filter(|rule| is_within(rule, suggestion) && !rule.refused)
+        .map(|rule| rule::port(rule.protocol, rule.port, rule.end_port))
+        .collect();
+    let named = || range_name(suggestion);
+    let own = locate::rules(object, direction, &suggestion.peer, &listed);
+    let position = locate::only(&own, named)?;
+    let Some(policy) = object.kubernetes_mut() else { return Ok(()) };
+    let mut rules = rule::take(policy, direction);
+    if let Some(own) = rules.get_mut(position) {
+        let range = rule::port(suggestion.protocol, suggestion.port, suggestion.end_port);
+        own.ports.retain(|port| !rule::contains(&range, port));
+        let place = own.ports.iter().position(|port| rule::is_after(port, &range));
+        own.ports.insert(place.unwrap_or(own.ports.len()), range);
+    }
+    rule::put(policy, direction, rules);
+    Ok(())
+}
+
+/// Takes the evidence of the listed ports, and makes one entry of it.
+fn merge(evidence: &mut Vec<RuleEvidence>, suggestion: &Suggestion) -> RuleEvidence {
+    let within = |rule: &mut RuleEvidence| is_within(rule, suggestion);
+    let listed: Vec<RuleEvidence> = evidence.extract_if(.., within).collect();
+    let mut merged = RuleEvidence {
+        peer: suggestion.peer.clone(),
+        port: suggestion.port,
+        end_port: suggestion.end_port,
+        protocol: suggestion.protocol,
+        provenance: Provenance::Manual,
+        count: 0,
+        first_seen: None,
+        last_seen: None,
+        refused: false,
+        services: Vec::new(),
+        notes: vec![format!("a range in place of {} ports", listed.len())],
+        example: None,
+    };
+    for rule in listed {
+        merged.count = merged.count.saturating_add(rule.count);
+        merged.first_seen = earliest(merged.first_seen.take(), rule.first_seen);
+        merged.last_seen = merged.last_seen.take().max(rule.last_seen);
+        merged.example = merged.example.take().or(rule.example);
+        for service in rule.services {
+            if !merged.services.contains(&service) {
+                merged.services.push(service);
+            }
+        }
+    }
+    merged
+}
+
+fn is_within(rule: &RuleEvidence, suggestion: &Suggestion) -> bool {
+    let range = rule::port(suggestion.protocol, suggestion.port, suggestion.end_port);
+    let port = rule::port(rule.protocol, rule.port, rule.end_port);
+    is_same(&rule.peer, &suggestion.peer) && rule::contains(&range, &port)
+}
+
+fn range_name(suggestion: &Suggestion) -> String {
+    let ports = match (suggestion.port, suggestion.end_port) {
+        (Some(first), Some(last)) => format!("{first}-{last}"),
+        (Some(first), None) => first.to_string(),
+        (None, _) => "*".to_owned(),
+    };
+    format!("{} {ports}/{}", name(&suggestion.peer), suggestion.protocol)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! What policies would do to traffic that was seen.
+
+use std::sync::Arc;
+
+use netenf_api::{
+    Decision, Direction, Mode, Tier, Violation, ViolationReason, WorkloadNetworkPolicy,
+    WorkloadNetworkPolicySpec,
+};
+use netenf_learn as learn;
+use netenf_learn::proposal::{SeenEdge, SeenEnd};
+use netenf_policy::{Connection, End, NetworkPolicy, Pod, Reason, evaluate};
+
+use crate::index::Index;
+use crate::merge::istio_allows;
+use crate::{lower, render};
+
+/// One of our policies, ready to be evaluated.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    /// Namespace of the object.
+    pub namespace: String,
+    /// Name of the object.
+    pub name: String,
+    /// How it acts.
+    pub mode: Mode,
+    body: Body,
+}
+
+#[derive(Debug, Clone)]
+enum Body {
+    Kubernetes(NetworkPolicy),
+    Istio(Box<netenf_api::IstioPolicySpec>, netenf_policy::Selector),
+}
+
+/// Seen traffic that one of our policies does not allow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Denied {
+    /// Namespace and name of the policy.
+    pub policy: (String, String),
+    /// On which side.
+    pub direction: Direction,
+    /// The traffic.
+    pub edge: SeenEdge,
+}
+
+// === impl Guard ===
+
+impl Guard {
+    /// Prepares a policy body. `kind` is the kind of its object.
+    pub fn new(
+        kind: &str,
+        namespace: &str,
+        name: &str,
+        spec: &WorkloadNetworkPolicySpec,
+    ) -> Option<Self> {
+        let body = match (&spec.kubernetes, &spec.istio) {
+            (Some(body), _) => {
+                Body::Kubernetes(lower::network_policy(kind, namespace, name, body).0)
+            }
+            (None, Some(body)) => {
+                Body::Istio(Box::new(body.clone()), lower::selector(&body.selector).0)
+            }
+            (None, None) => return None,
+        };
+        Some(Self { namespace: namespace.to_owned(), name: name.to_owned(), mode: spec.mode, body })
+    }
+}
+
+/// The traffic that `guards` would deny, and `others` (native policies) do not already allow. Each
+/// policy speaks for itself: the union of all that select an end decides.
+pub fn denied(
+    index: &Index,
+    guards: &[Guard],
+    others: &[NetworkPolicy],
+    edges: &[SeenEdge],
+) -> Vec<Denied> {
+    let mut policies: Vec<NetworkPolicy> = others.to_vec();
+    policies.extend(guards.iter().filter_map(|guard| match &guard.body {
+        Body::Kubernetes(policy) => Some(policy.clone()),
+        Body::Istio(..) => None,
+    }));
+    let mut found = Vec::new();
+    for edge in edges {
+        let verdict = connection(index, edge).map(|connection| evaluate(&policies, &connection));
+        for (direction, decision) in verdict.iter().flat_map(|verdict| {
+            [(Direction::Egress, &verdict.egress), (Direction::Ingress, &verdict.ingress)]
+        }) {
+            let Reason::NoRule { policies: blamed } = &decision.reason else { continue };
+            let ours = guards.iter().filter(|guard| {
+                matches!(guard.body, Body::Kubernetes(_))
+                    && blamed
+                        .iter()
+                        .any(|one| **one == *format!("{}/{}", guard.namespace, guard.name))
+            });
+            found.extend(ours.map(|guard| Denied {
+                policy: (guard.namespace.clone(), guard.name.clone()),
+                direction,
+                edge: edge.clone(),
+            }));
+        }
+        found.extend(denied_by_istio(guards, edge));
+    }
+    found
+}
+
+fn denied_by_istio(guards: &[Guard], edge: &SeenEdge) -> Vec<Denied> {
+    let selecting: Vec<(&Guard, &netenf_api::IstioPolicySpec)> = guards
+        .iter()
+        .filter_map(|guard| match &guard.body {
+            Body::Istio(spec, selector) => {
+                let labels = edge.destination.labels.as_ref()?;
+                let here =
+                    edge.destination.peer.namespace.as_deref() == Some(guard.namespace.as_str());
+                (here && selector.matches(labels)).then_some((guard, &**spec))
+            }
+            Body::Kubernetes(_) => None,
+        })
+        .collect();
+    let identity = edge.source.peer.identity.as_deref().unwrap_or_default();
+    if selecting.iter().any(|(_, spec)| istio_allows(spec, identity, edge.port)) {
+        return Vec::new();
+    }
+    let denied = selecting.into_iter().map(|(guard, _)| Denied {
+        policy: (guard.namespace.clone(), guard.name.clone()),
+        direction: Direction::Ingress,
+        edge: edge.clone(),
+    });
+    denied.collect()
+}
+
+/// The edge as a connection; `None` where an end has neither labels nor an address.
+fn connection(index: &Index, edge: &SeenEdge) -> Option<Connection> {
+    Some(Connection {
+        source: end(index, &edge.source)?,
+        destination: end(index, &edge.destination)?,
+        protocol: edge.protocol,
+        port: edge.port,
+    })
+}
+
+fn end(index: &Index, end: &SeenEnd) -> Option<End> {
+    if let (Some(namespace), Some(labels)) = (&end.peer.namespace, &end.labels) {
+        return Some(End::Pod(Pod {
+            namespace: namespace.clone(),
+            namespace_labels: index.namespace_labels(namespace),
+            labels: labels.clone(),
+            ..Pod::default()
+        }));
+    }
+    let address = end.peer.address.or_else(|| end.peer.addresses.first().copied());
+    // An end without an address is one that no rule by address can be said to match.
+    Some(End::Address(address.unwrap_or_else(|| std::net::IpAddr::from([0, 0, 0, 0]))))
+}
+
+/// The record of denied traffic. Its id is a hash of what makes it distinct: policy, direction, peer,
+/// port and protocol; neither pods nor client ports nor the mode are part of it (case B80).
+pub fn violation(denied: &Denied, mode: Mode) -> Option<Violation> {
+    let edge = &denied.edge;
+    let peer = match denied.direction {
+        Direction::Egress => &edge.destination.peer,
+        Direction::Ingress => &edge.source.peer,
+    };
+    let key = format!(
+        "{}/{} {} {:?} {:?} {}",
+        denied.policy.0, denied.policy.1, denied.direction, peer, edge.protocol, edge.port
+    );
+    let at = |time: Option<learn::Timestamp>| render::time(time.unwrap_or(learn::Timestamp(0)));
+    Some(Violation {
+        id: format!("v{}", learn::name::short_hash(&key)),
+        direction: denied.direction,
+        source: render::peer(&edge.source.peer),
+        dest: render::peer(&edge.destination.peer),
+        protocol: render::protocol(edge.protocol),
+        dst_port: Some(edge.port),
+        action: mode,
+        reason: ViolationReason::NoRule,
+        decided_by: Some(Decision {
+            tier: Tier::NetworkPolicy,
+            kind: Some("WorkloadNetworkPolicy".to_owned()),
+            namespace: Some(denied.policy.0.clone()),
+            name: Some(denied.policy.1.clone()),
+            rule: None,
+        }),
+        count: i64::try_from(edge.count).unwrap_or(i64::MAX),
+        first_seen: at(edge.first)?,
+        last_seen: at(edge.last)?,
+    })
+}
+
+/// Adds violations to a policy's status: a recurrence adds to its record, one that was acknowledged stays
+/// acknowledged; the newest come first, and what is cut is counted.
+pub fn record(policy: &mut WorkloadNetworkPolicy, violations: Vec<Violation>) {
+    let status = policy.status.get_or_insert_default();
+    for violation in violations {
+        status.violation_count = status.violation_count.saturating_add(violation.count);
+        let acknowledged = status.acknowledged_violations.iter_mut().map(|one| &mut one.violation);
+        let known =
+            acknowledged.chain(status.violations.iter_mut()).find(|one| one.id == violation.id);
+        match known {
+            Some(known) => {
+                known.count = known.count.saturating_add(violation.count);
+                known.first_seen.0 = known.first_seen.0.min(violation.first_seen.0);
+                known.last_seen.0 = known.last_seen.0.max(violation.last_seen.0);
+                known.action = violation.action;
+            }
+            None => status.violations.push(violation),
+        }
+    }
+    status.violations.sort_by(|a, b| (b.last_seen.0, &a.id).cmp(&(a.last_seen.0, &b.id)));
+    let over = status.violations.len().saturating_sub(netenf_api::violation::MAX_VIOLATIONS);
+    status.violations.truncate(netenf_api::violation::MAX_VIOLATIONS);
+    if over > 0 {
+        let over = i64::try_from(over).unwrap_or(i64::MAX);
+        *status.violations_truncated.get_or_insert(0) += over;
+    }
+    status.active_violation_count = i64::try_from(status.violations.len()).unwrap_or(i64::MAX);
+}
+
+/// Names of policies, as the learner wants them.
+pub fn names<'a>(
+    policies: impl IntoIterator<Item = &'a WorkloadNetworkPolicy>,
+) -> std::collections::BTreeSet<(Arc<str>, Arc<str>)> {
+    let name = |policy: &WorkloadNetworkPolicy| {
+        let namespace = policy.metadata.namespace.as_deref()?;
+        Some((namespace.into(), policy.metadata.name.as_deref()?.into()))
+    };
+    policies.into_iter().filter_map(name).collect()
+}

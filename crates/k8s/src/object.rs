@@ -1,0 +1,169 @@
+//! Objects as `kubectl get -o yaml` and `-o json` print them: one, several documents, or Lists.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
+use k8s_openapi::api::batch::v1::{CronJob, Job};
+use k8s_openapi::api::core::v1::{Endpoints, Namespace, Node, Pod, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use netenf_api::{WorkloadNetworkPolicy, WorkloadNetworkPolicyProposal};
+use serde_json::Value;
+
+/// An object that this crate knows what to do with.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "objects are handled one by one and never kept in bulk"
+)]
+pub enum Object {
+    /// A pod.
+    Pod(Pod),
+    /// A `ReplicaSet`.
+    ReplicaSet(ReplicaSet),
+    /// A Deployment.
+    Deployment(Deployment),
+    /// A `StatefulSet`.
+    StatefulSet(StatefulSet),
+    /// A `DaemonSet`.
+    DaemonSet(DaemonSet),
+    /// A Job.
+    Job(Job),
+    /// A `CronJob`.
+    CronJob(CronJob),
+    /// A Service.
+    Service(Service),
+    /// An `EndpointSlice`.
+    EndpointSlice(EndpointSlice),
+    /// Endpoints, which older exports have in place of slices.
+    Endpoints(Endpoints),
+    /// A node.
+    Node(Node),
+    /// A namespace.
+    Namespace(Namespace),
+    /// A native policy.
+    NetworkPolicy(NetworkPolicy),
+    /// A proposal of ours.
+    Proposal(WorkloadNetworkPolicyProposal),
+    /// A policy of ours.
+    Policy(WorkloadNetworkPolicy),
+    /// Another kind: only its identity, owners and selector are of interest.
+    Other(Value),
+}
+
+/// Something in an input that could not be used, and what follows from that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Where: file, document or object.
+    pub place: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Reads all objects of a text; what is no object or cannot be read is told, and costs no other object.
+pub fn read(place: &str, text: &str) -> (Vec<Object>, Vec<Diagnostic>) {
+    let mut objects = Vec::new();
+    let mut diagnostics = Vec::new();
+    match documents(text) {
+        Ok(documents) => {
+            for (number, document) in documents.into_iter().enumerate() {
+                let place = format!("{place}, document {}", number + 1);
+                take(&place, document, &mut objects, &mut diagnostics);
+            }
+        }
+        Err(message) => diagnostics.push(Diagnostic { place: place.to_owned(), message }),
+    }
+    (objects, diagnostics)
+}
+
+fn documents(text: &str) -> Result<Vec<Value>, String> {
+    if text.trim_start().starts_with('{') {
+        let stream = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        let values: Result<Vec<Value>, _> = stream.collect();
+        // What begins with a brace may still be YAML in flow style.
+        if let Ok(values) = values {
+            return Ok(values);
+        }
+    }
+    let options = serde_saphyr::options! { with_snippet: false };
+    serde_saphyr::from_multiple_with_options::<Value>(text, options)
+        .map_err(|error| error.to_string())
+}
+
+fn take(
+    place: &str,
+    document: Value,
+    objects: &mut Vec<Object>,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let kind = document.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut document = document;
+    if let Some(items) = document.get_mut("items").filter(|_| kind.ends_with("List")) {
+        let items = items.take();
+        let item_kind = kind.strip_suffix("List").filter(|kind| !kind.is_empty());
+        for (number, mut item) in
+            items.as_array().cloned().unwrap_or_default().into_iter().enumerate()
+        {
+            // Items of a typed list carry no kind of their own.
+            if let (Some(kind), Some(fields)) = (item_kind, item.as_object_mut()) {
+                fields.entry("kind").or_insert_with(|| kind.into());
+            }
+            take(&format!("{place}, item {}", number + 1), item, objects, diagnostics);
+        }
+        return;
+    }
+    if kind.is_empty() {
+        let message = "no Kubernetes object: it has no kind; it was left out".to_owned();
+        diagnostics.push(Diagnostic { place: place.to_owned(), message });
+        return;
+    }
+    match typed(&kind, document.clone()) {
+        Ok(object) => objects.push(object),
+        Err(error) => {
+            let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or("?");
+            let message = format!("{kind}/{name} cannot be read and was left out: {error}");
+            diagnostics.push(Diagnostic { place: place.to_owned(), message });
+        }
+    }
+}
+
+fn typed(kind: &str, document: Value) -> Result<Object, serde_json::Error> {
+    use serde_json::from_value;
+    Ok(match kind {
+        "Pod" => Object::Pod(from_value(document)?),
+        "ReplicaSet" => Object::ReplicaSet(from_value(document)?),
+        "Deployment" => Object::Deployment(from_value(document)?),
+        "StatefulSet" => Object::StatefulSet(from_value(document)?),
+        "DaemonSet" => Object::DaemonSet(from_value(document)?),
+        "Job" => Object::Job(from_value(document)?),
+        "CronJob" => Object::CronJob(from_value(document)?),
+        "Service" if is_core(&document) => Object::Service(from_value(document)?),
+        "EndpointSlice" => Object::EndpointSlice(from_value(document)?),
+        "Endpoints" => Object::Endpoints(from_value(document)?),
+        "Node" => Object::Node(from_value(document)?),
+        "Namespace" => Object::Namespace(from_value(document)?),
+        "NetworkPolicy" if is_native_policy(&document) => {
+            Object::NetworkPolicy(from_value(document)?)
+        }
+        "WorkloadNetworkPolicyProposal" => Object::Proposal(from_value(document)?),
+        "WorkloadNetworkPolicy" => Object::Policy(from_value(document)?),
+        _ => Object::Other(document),
+    })
+}
+
+/// Knative has a Service of its own.
+fn is_core(document: &Value) -> bool {
+    let version = document.get("apiVersion").and_then(Value::as_str);
+    version.is_none_or(|version| version == "v1")
+}
+
+/// Calico has a `NetworkPolicy` of its own.
+fn is_native_policy(document: &Value) -> bool {
+    let version = document.get("apiVersion").and_then(Value::as_str);
+    version.is_none_or(|version| version.starts_with("networking.k8s.io/"))
+}
+
+/// Labels of an object's metadata.
+pub(crate) fn labels(labels: Option<&BTreeMap<String, String>>) -> netenf_policy::Labels {
+    labels.into_iter().flatten().map(|(key, value)| (key.as_str(), value.as_str())).collect()
+}
