@@ -14,6 +14,7 @@ pub mod lower;
 pub mod merge;
 pub mod monitor;
 pub mod object;
+pub mod preflight;
 pub mod render;
 
 pub use index::Index;

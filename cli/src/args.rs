@@ -1,0 +1,106 @@
+//! The command line. Doc comments here are the help that a person reads.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::commands::{
+    allow, completion, demote, diff, export, flows, get, history, learn, promote, rollback, status,
+    version,
+};
+
+/// Learn which workloads talk to each other, review least-privilege policies, and enforce them
+#[derive(Debug, Parser)]
+#[command(
+    name = "kubectl netenf",
+    bin_name = "kubectl netenf",
+    disable_version_flag = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Learn from a recording, look, promote:
+  kubectl netenf learn --dir policies --input-file flows.jsonl
+  kubectl netenf get --dir policies
+  kubectl netenf promote deployment/web -n shop --dir policies"
+)]
+pub(crate) struct Cli {
+    /// What every command takes.
+    #[command(flatten)]
+    pub(crate) global: Global,
+    /// The command.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// Folder of YAML files to work on, one object a file
+    #[arg(long, env = "NETENF_DIR", hide_env_values = true, global = true, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Namespace to work in
+    #[arg(short, long, global = true, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// Work in all namespaces
+    #[arg(short = 'A', long, global = true)]
+    pub(crate) all_namespaces: bool,
+    /// Colour of the output
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    pub(crate) color: Colour,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless `NO_COLOR` is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Learn(learn::Args),
+    Get(get::Args),
+    Diff(diff::Args),
+    Promote(promote::Args),
+    Demote(demote::Args),
+    Allow(allow::Args),
+    Flows(flows::Args),
+    Export(export::Args),
+    History(history::Args),
+    Rollback(rollback::Args),
+    Status(status::Args),
+    Completion(completion::Args),
+    Version(version::Args),
+}
+
+/// Drops what kubectl's own spelling adds, so that `kubectl-netenf` and `netenf` take the same words.
+pub(crate) fn spelled_as_plugin(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut args: Vec<OsString> = args.collect();
+    if let Some(first) = args.first_mut() {
+        let name = Path::new(first).file_name().map(OsString::from).unwrap_or_default();
+        *first = if name == "netenf" { name } else { "kubectl netenf".into() };
+    }
+    negated(args)
+}
+
+/// `--not --peer host` becomes `--not-peer host`: clap does not keep the order of flags.
+fn negated(args: Vec<OsString>) -> Vec<OsString> {
+    let mut out: Vec<OsString> = Vec::with_capacity(args.len());
+    let mut args = args.into_iter().peekable();
+    while let Some(arg) = args.next() {
+        if arg == "--not"
+            && let Some(flag) = args.peek().and_then(|next| next.to_str()?.strip_prefix("--"))
+        {
+            out.push(format!("--not-{flag}").into());
+            args.next();
+        } else {
+            out.push(arg);
+        }
+    }
+    out
+}

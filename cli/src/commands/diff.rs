@@ -1,0 +1,264 @@
+//! `diff`: what promoting would change, as connectivity; and what protecting would have denied.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use netenf_api::{Direction, Mode};
+use netenf_k8s::monitor::{self, Guard};
+use netenf_store::{DirStore, Key, Kind, Resource, Scope, Store as _, Stored};
+use serde_json::json;
+
+use crate::args::Global;
+use crate::error::{CommandError, Exit};
+use crate::output::{self, escaped, painted, print, tell};
+use crate::wiring::select::Selection;
+use crate::wiring::store::Session;
+
+mod view;
+
+use view::{Line, Sign};
+
+/// Show what promoting would allow, or what protecting would have denied
+///
+/// Compares each proposal with the policy of the same name, or a folder with another one (-f), as
+/// connectivity: + is new, - is gone, ~ was seen under another port, ? was seen and has no rule. Exits with
+/// 1 if there is a difference. With --against-traffic it lists the recorded connections that the policies
+/// and proposals would deny if they protected.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  # What promoting a workload's proposals would allow
+  kubectl netenf diff deployment/web -n shop --dir policies
+
+  # What protecting everything would have denied
+  kubectl netenf diff --against-traffic --dir policies
+
+  # A table for a pull request: this folder against the one on the main branch
+  kubectl netenf diff --dir policies -f ../main/policies -o markdown")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    selection: Selection,
+    /// Another folder to compare with: what --dir has in place of it
+    #[arg(short = 'f', long = "filename", value_name = "DIR")]
+    filename: Option<PathBuf>,
+    /// List recorded connections that would be denied if everything selected protected
+    #[arg(long)]
+    against_traffic: bool,
+    /// Output: text, markdown, json, or yaml (a plain diff of the objects)
+    #[arg(short, long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    output: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    #[value(alias = "md")]
+    Markdown,
+    Json,
+    Yaml,
+}
+
+/// The two sides of one name.
+struct Pair<'a> {
+    key: Key,
+    old: Option<&'a Resource>,
+    new: Option<&'a Resource>,
+}
+
+/// Runs the command.
+pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
+    let session = Session::open(global)?;
+    if args.against_traffic {
+        return args.traffic(global, &session);
+    }
+    let other = match &args.filename {
+        Some(dir) => DirStore::open(dir)?.list(Scope::All)?.objects,
+        None => Vec::new(),
+    };
+    let found = args.selection.find(&session, global)?;
+    let pairs = if args.filename.is_some() {
+        against_folder(&found, &other)
+    } else {
+        against_policies(&session, &found)
+    };
+    let compared: Vec<(&Pair<'_>, Vec<Line>)> =
+        pairs.iter().map(|pair| (pair, view::compare(pair.old, pair.new))).collect();
+    let differs =
+        compared.iter().any(|(_, lines)| lines.iter().any(|line| line.sign != Sign::Same));
+    print(&match args.output {
+        Format::Text => text(&compared),
+        Format::Markdown => markdown(&compared),
+        Format::Json => as_json(&compared)?,
+        Format::Yaml => yaml(&compared)?,
+    })?;
+    if !differs {
+        tell("no differences");
+    }
+    Ok(if differs { Exit::No } else { Exit::Done })
+}
+
+/// Proposals beside the policies that they would replace.
+fn against_policies<'a>(session: &'a Session, found: &[&'a Stored]) -> Vec<Pair<'a>> {
+    let proposals = found.iter().filter(|stored| stored.object.kind() == Kind::Proposal);
+    let pair = |stored: &&'a Stored| {
+        let key = stored.object.key();
+        let policy = session.listing().find(&key.with_kind(Kind::Policy));
+        Pair { key, old: policy.map(|stored| &stored.object), new: Some(&stored.object) }
+    };
+    proposals.map(pair).collect()
+}
+
+/// The same names in two folders.
+fn against_folder<'a>(found: &[&'a Stored], other: &'a [Stored]) -> Vec<Pair<'a>> {
+    let mut pairs: BTreeMap<(String, String), Pair<'a>> = BTreeMap::new();
+    for stored in found {
+        let key = stored.object.key();
+        let new = Some(&stored.object);
+        pairs.insert((key.namespace.clone(), key.name.clone()), Pair { key, old: None, new });
+    }
+    for stored in other {
+        let key = stored.object.key();
+        let name = (key.namespace.clone(), key.name.clone());
+        pairs.entry(name).or_insert(Pair { key, old: None, new: None }).old = Some(&stored.object);
+    }
+    pairs.into_values().collect()
+}
+
+fn text(compared: &[(&Pair<'_>, Vec<Line>)]) -> String {
+    let mut text = String::new();
+    for (pair, lines) in compared {
+        text.push_str(&format!("{}\n", pair.key));
+        let width = |part: fn(&Line) -> &str| {
+            lines.iter().map(|line| part(line).chars().count()).max().unwrap_or(0)
+        };
+        let (peers, ports) = (width(|line| &line.peer), width(|line| &line.port));
+        for line in lines {
+            let arrow = match line.direction {
+                Direction::Egress => "->",
+                Direction::Ingress => "<-",
+            };
+            let row = format!(
+                "{} {:<9} {arrow} {:<peers$}  {:<ports$}  {}",
+                line.sign.as_str(),
+                line.what,
+                line.peer,
+                line.port,
+                line.evidence
+            );
+            let row = escaped(row.trim_end());
+            text.push_str(&match line.sign {
+                Sign::Added => painted(32, &row),
+                Sign::Removed => painted(31, &row),
+                Sign::Changed | Sign::Uncovered => painted(33, &row),
+                Sign::Same => row,
+            });
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn markdown(compared: &[(&Pair<'_>, Vec<Line>)]) -> String {
+    let cell = |text: &str| escaped(text).replace('|', "\\|").replace('\n', " ");
+    let mut text = "| Policy | | Peer | Port | Evidence |\n|---|---|---|---|---|\n".to_owned();
+    for (pair, lines) in compared {
+        for line in lines.iter().filter(|line| line.sign != Sign::Same) {
+            text.push_str(&format!(
+                "| {}/{} | {} {} | {} | {} | {} |\n",
+                cell(&pair.key.namespace),
+                cell(&pair.key.name),
+                line.sign.as_str(),
+                line.what,
+                cell(&line.peer),
+                cell(&line.port),
+                cell(&line.evidence)
+            ));
+        }
+    }
+    text
+}
+
+fn as_json(compared: &[(&Pair<'_>, Vec<Line>)]) -> Result<String, CommandError> {
+    let line = |line: &Line| {
+        json!({
+            "change": line.sign.word(), "what": line.what, "direction": line.direction,
+            "peer": line.peer, "port": line.port, "evidence": line.evidence,
+        })
+    };
+    let items: Vec<serde_json::Value> = compared
+        .iter()
+        .map(|(pair, lines)| {
+            let (namespace, name) = (&pair.key.namespace, &pair.key.name);
+            json!({"namespace": namespace, "name": name, "lines": lines.iter().map(line).collect::<Vec<_>>()})
+        })
+        .collect();
+    output::json(&json!({"items": items}))
+}
+
+/// A plain diff of the objects, by the program in `KUBECTL_EXTERNAL_DIFF` if it is set as for kubectl.
+fn yaml(compared: &[(&Pair<'_>, Vec<Line>)]) -> Result<String, CommandError> {
+    let mut text = String::new();
+    for (pair, _) in compared {
+        let of = |object: Option<&Resource>| {
+            object.map_or(Ok(String::new()), netenf_store::to_neat_yaml)
+        };
+        let (old, new) = (of(pair.old)?, of(pair.new)?);
+        let diff = similar::TextDiff::from_lines(&old, &new);
+        let name = format!("{}/{}", pair.key.namespace, pair.key.name);
+        text.push_str(
+            &diff.unified_diff().header(&format!("a/{name}"), &format!("b/{name}")).to_string(),
+        );
+    }
+    Ok(escaped(&text))
+}
+
+// === impl Args ===
+
+impl Args {
+    /// Recorded connections that everything selected would deny, beside the other policies of the folder.
+    fn traffic(&self, global: &Global, session: &Session) -> Result<Exit, CommandError> {
+        let found = self.selection.find(session, global)?;
+        let keys: Vec<(String, String)> = found
+            .iter()
+            .map(|stored| stored.object.key())
+            .map(|key| (key.namespace, key.name))
+            .collect();
+        let mut guards = session.guards(|_| true);
+        guards.extend(found.iter().filter_map(|stored| {
+            let key = stored.object.key();
+            let spec = stored.object.as_proposal()?.spec.to_policy_spec(Mode::Protect);
+            Guard::new("WorkloadNetworkPolicyProposal", &key.namespace, &key.name, &spec)
+        }));
+        let edges = session.state()?.edges();
+        let total: u64 = edges.iter().map(|edge| edge.count).sum();
+        let mut denied = monitor::denied(&netenf_k8s::Index::default(), &guards, &[], &edges);
+        denied.retain(|one| keys.contains(&one.policy));
+        let count: u64 = denied.iter().map(|one| one.edge.count).sum();
+        print(&match self.output {
+            Format::Json => output::json(&json!({
+                "recorded": total,
+                "denied": count,
+                "items": denied.iter().filter_map(|one| monitor::violation(one, Mode::Protect)).collect::<Vec<_>>(),
+            }))?,
+            Format::Text | Format::Markdown | Format::Yaml => traffic_text(&denied, count, total),
+        })?;
+        Ok(if denied.is_empty() { Exit::Done } else { Exit::No })
+    }
+}
+
+fn traffic_text(denied: &[monitor::Denied], count: u64, total: u64) -> String {
+    let mut table = output::Table::new(&["POLICY", "FROM", "TO", "PORT", "COUNT"]);
+    for one in denied {
+        let edge = &one.edge;
+        let peer = |peer| output::peer(&netenf_k8s::render::peer(peer));
+        table.row(vec![
+            format!("{}/{}", one.policy.0, one.policy.1),
+            peer(&edge.source.peer),
+            peer(&edge.destination.peer),
+            format!("{}/{}", edge.port, netenf_k8s::render::protocol(edge.protocol)),
+            edge.count.to_string(),
+        ]);
+    }
+    let rows = if table.is_empty() { String::new() } else { table.text(true) };
+    format!("{rows}with protect: {count} of {total} recorded connections would be denied\n")
+}

@@ -1,0 +1,172 @@
+//! `flows`: recorded flows, filtered, as they are or grouped.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use netenf_flows::Record;
+use netenf_learn::{Config, Learner};
+
+use crate::args::Global;
+use crate::error::{CommandError, Exit};
+use crate::output::{print, tell};
+use crate::wiring::{self, FlowInput};
+
+mod end;
+mod filter;
+mod group;
+mod line;
+
+use filter::Filter;
+
+/// Show recorded flows
+///
+/// Filters: values of one flag are alternatives, different flags must all hold, and each --not turns
+/// the filter that follows it around. A flow belongs to a namespace if either end does. Without --raw,
+/// answers and packets of connections that are already open are left out.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  # What a workload talks to, and who talks to it
+  kubectl netenf flows deployment/web -n shop --input-file flows.jsonl
+
+  # Denied flows of a namespace, but none of its nodes
+  kubectl netenf flows -n shop --verdict denied --not --peer host --input-file flows.jsonl
+
+  # Who talks to whom, counted
+  kubectl netenf flows --group --input-file flows.jsonl")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: FlowInput,
+    /// The cluster's objects, for --group: a file, a folder or -
+    #[arg(long, value_name = "PLACE")]
+    cluster_state: Vec<PathBuf>,
+    #[command(flatten)]
+    filter: filter::Args,
+    /// Count by who talks to whom instead of listing
+    #[arg(long)]
+    group: bool,
+    /// Show answers, repeated packets and socket events too
+    #[arg(long)]
+    raw: bool,
+    /// Only the first N that match
+    #[arg(long, value_name = "N", conflicts_with = "last")]
+    first: Option<usize>,
+    /// Only the last N that match
+    #[arg(long, value_name = "N")]
+    last: Option<usize>,
+    /// Print the filters as they are understood, and stop
+    #[arg(long)]
+    print_filters: bool,
+    /// Output: compact, wide, or json (the source's own JSON, which can be learned from again)
+    #[arg(short, long, value_enum, default_value_t = Format::Compact, value_name = "FORMAT")]
+    output: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Compact,
+    Wide,
+    Json,
+}
+
+/// Runs the command.
+pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
+    let namespace = global.namespace.as_deref().filter(|_| !global.all_namespaces);
+    let filter = Filter::new(&args.filter, namespace)?;
+    if args.print_filters {
+        print(&filter.to_string())?;
+        return Ok(Exit::Done);
+    }
+    if args.input.files.is_empty() {
+        return Err(CommandError::usage("flows needs a recording")
+            .hint("give --input-file FILE, or --input-file - to read standard input"));
+    }
+    if args.group { args.grouped(&filter) } else { args.listed(&filter) }
+}
+
+// === impl Args ===
+
+impl Args {
+    fn listed(&self, filter: &Filter) -> Result<Exit, CommandError> {
+        let mut replay = self.input.replay()?;
+        let mut shown = Shown::new(self.first, self.last);
+        while let Some(item) = replay.next()? {
+            let Record::Flow(observation) = &item.record else { continue };
+            if (!self.raw && line::is_noise(observation)) || !filter.matches(observation) {
+                continue;
+            }
+            let text = match self.output {
+                Format::Json => String::from_utf8_lossy(item.raw).trim_end().to_owned(),
+                Format::Compact => line::compact(observation),
+                Format::Wide => line::wide(observation),
+            };
+            if !shown.add(text)? {
+                break;
+            }
+        }
+        shown.finish()?;
+        Ok(Exit::Done)
+    }
+
+    fn grouped(&self, filter: &Filter) -> Result<Exit, CommandError> {
+        let index = Arc::new(wiring::cluster_state(&self.cluster_state)?);
+        let mut replay = self.input.replay()?;
+        let mut learner = Learner::new(Config::default(), index);
+        while let Some(item) = replay.next()? {
+            if let Record::Flow(observation) = &item.record
+                && filter.matches(observation)
+            {
+                learner.observe(observation);
+            }
+        }
+        let outcome = learner.outcome();
+        print(&match self.output {
+            Format::Json => group::json(&outcome)?,
+            Format::Compact => group::table(&outcome, false),
+            Format::Wide => group::table(&outcome, true),
+        })?;
+        Ok(Exit::Done)
+    }
+}
+
+/// Lines that are shown at once, or the last of them at the end.
+struct Shown {
+    first: Option<usize>,
+    last: Option<usize>,
+    count: usize,
+    kept: std::collections::VecDeque<String>,
+}
+
+// === impl Shown ===
+
+impl Shown {
+    fn new(first: Option<usize>, last: Option<usize>) -> Self {
+        Self { first, last, count: 0, kept: std::collections::VecDeque::new() }
+    }
+
+    /// Takes a line; returns whether more are wanted.
+    fn add(&mut self, line: String) -> Result<bool, CommandError> {
+        self.count += 1;
+        if let Some(last) = self.last {
+            self.kept.push_back(line);
+            if self.kept.len() > last {
+                self.kept.pop_front();
+            }
+            return Ok(true);
+        }
+        print(&(line + "\n"))?;
+        Ok(self.first.is_none_or(|first| self.count < first))
+    }
+
+    fn finish(self) -> Result<(), CommandError> {
+        for line in self.kept {
+            print(&(line + "\n"))?;
+        }
+        if self.count == 0 {
+            tell(
+                "no flow matches; --print-filters shows how the filters are understood, --raw shows all packets",
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,173 @@
+//! Ends as a person names them (DESIGN D8), matched against what a source reported.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use netenf_learn::{End, Entities, Network, PodName};
+
+use crate::error::CommandError;
+
+/// What a person means by an end.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Pattern {
+    /// `[NAMESPACE/]KIND/NAME`.
+    Workload { namespace: Option<String>, kind: String, name: String },
+    /// `[NAMESPACE/]pod/NAME`.
+    Pod { namespace: Option<String>, name: String },
+    /// `namespace/NAME`.
+    Namespace(String),
+    /// `node/NAME`, or an address of a node.
+    Node(String),
+    /// An address or a range.
+    Block(IpNet),
+    /// A domain name.
+    Name(String),
+    /// `world`.
+    World,
+    /// `apiserver`.
+    ApiServer,
+    /// `host`: any node.
+    Host,
+}
+
+// === impl Pattern ===
+
+impl Pattern {
+    /// Understands `text`.
+    pub(crate) fn parse(text: &str, namespace: Option<&str>) -> Result<Self, CommandError> {
+        match text {
+            "world" | "external" => return Ok(Self::World),
+            "apiserver" | "kube-apiserver" => return Ok(Self::ApiServer),
+            "host" | "node" => return Ok(Self::Host),
+            _ => {}
+        }
+        if let Ok(block) = text.parse::<IpNet>() {
+            return Ok(Self::Block(block));
+        }
+        if let Ok(address) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
+            return Ok(Self::Block(address.into()));
+        }
+        match text.split('/').collect::<Vec<_>>().as_slice() {
+            ["namespace" | "ns", name] => Ok(Self::Namespace((*name).to_owned())),
+            ["node" | "no", name] => Ok(Self::Node((*name).to_owned())),
+            ["pod" | "pods" | "po", name] => {
+                Ok(Self::Pod { namespace: namespace.map(str::to_owned), name: (*name).to_owned() })
+            }
+            [namespace, "pod" | "pods" | "po", name] => {
+                Ok(Self::Pod { namespace: Some((*namespace).to_owned()), name: (*name).to_owned() })
+            }
+            [_, _] | [_, _, _] => {
+                let fallback = namespace.or(Some("*"));
+                let workload = crate::wiring::workload(text, fallback)?;
+                let namespace = Some(workload.namespace.to_string()).filter(|namespace| namespace != "*");
+                Ok(Self::Workload { namespace, kind: workload.kind.to_string(), name: workload.name.to_string() })
+            }
+            [name] if name.contains('.') => Ok(Self::Name(name.trim_end_matches('.').to_ascii_lowercase())),
+            _ => Err(CommandError::usage(format!("{text:?} names no end of a flow")).hint(
+                "write KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address, a CIDR, a domain name, world, host or apiserver",
+            )),
+        }
+    }
+
+    /// Whether `end` is meant.
+    pub(crate) fn matches(&self, end: &End) -> bool {
+        let endpoint = &*end.endpoint;
+        let here = |wanted: &Option<String>| {
+            wanted.as_ref().is_none_or(|wanted| endpoint.namespace.as_deref() == Some(wanted))
+        };
+        let is = |entity| endpoint.entities.contains(entity);
+        match self {
+            Self::Workload { namespace, kind, name } => {
+                let named = endpoint
+                    .workload
+                    .as_ref()
+                    .is_some_and(|own| *own.kind == **kind && *own.name == **name);
+                here(namespace) && (named || is_deployment_pod(end, kind, name))
+            }
+            Self::Pod { namespace, name } => {
+                here(namespace)
+                    && matches!(&endpoint.pod, Some(PodName::Exact(own)) if **own == **name)
+            }
+            Self::Namespace(name) => endpoint.namespace.as_deref() == Some(name),
+            Self::Node(name) => match &endpoint.network {
+                Some(Network::Host(host)) => **host == **name,
+                _ => {
+                    (is(Entities::HOST) || is(Entities::REMOTE_NODE))
+                        && end.address.is_some_and(|a| a.to_string() == *name)
+                }
+            },
+            Self::Block(block) => end.address.is_some_and(|address| block.contains(&address)),
+            Self::Name(name) => {
+                end.names.iter().any(|own| own.trim_end_matches('.').eq_ignore_ascii_case(name))
+            }
+            Self::World => is(Entities::WORLD) || matches!(endpoint.network, Some(Network::Public)),
+            Self::ApiServer => is(Entities::KUBE_APISERVER),
+            Self::Host => {
+                is(Entities::HOST)
+                    || is(Entities::REMOTE_NODE)
+                    || matches!(endpoint.network, Some(Network::Host(_)))
+            }
+        }
+    }
+}
+
+/// Goldmane names pods by `generateName`; with the template's hash among the labels that tells the Deployment.
+fn is_deployment_pod(end: &End, kind: &str, name: &str) -> bool {
+    let Some(PodName::Generated(generated)) = &end.endpoint.pod else { return false };
+    let label = |wanted: &str| {
+        end.endpoint.labels.iter().find(|(key, _)| &**key == wanted).map(|(_, value)| value)
+    };
+    match kind {
+        "Deployment" => {
+            label("pod-template-hash").is_some_and(|hash| **generated == *format!("{name}-{hash}-"))
+        }
+        "StatefulSet" | "DaemonSet" => **generated == *format!("{name}-"),
+        _ => false,
+    }
+}
+
+/// An end as one word.
+pub(crate) fn describe(end: &End) -> String {
+    let endpoint = &*end.endpoint;
+    let namespace =
+        endpoint.namespace.as_deref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    let address = end.address.map(|address| address.to_string());
+    if let Some(pod) = &endpoint.pod {
+        return match pod {
+            PodName::Exact(name) => format!("{namespace}{name}"),
+            PodName::Generated(prefix) => format!("{namespace}{prefix}*"),
+        };
+    }
+    let entity = [
+        (Entities::KUBE_APISERVER, "apiserver"),
+        (Entities::HOST, "host"),
+        (Entities::REMOTE_NODE, "node"),
+        (Entities::WORLD, "world"),
+        (Entities::HEALTH, "health"),
+        (Entities::INIT, "init"),
+        (Entities::UNMANAGED, "unmanaged"),
+        (Entities::INGRESS, "ingress"),
+    ];
+    let entity = entity
+        .into_iter()
+        .find(|(entity, _)| endpoint.entities.contains(*entity))
+        .map(|(_, word)| word);
+    let network = endpoint.network.as_ref().map(|network| match network {
+        Network::Public => "pub".to_owned(),
+        Network::Private => "pvt".to_owned(),
+        Network::Set { name, .. } => format!("networkset/{name}"),
+        Network::Host(name) => format!("node/{name}"),
+    });
+    let name = end.names.first().map(|name| name.trim_end_matches('.').to_owned());
+    let who = network
+        .or(name)
+        .or(endpoint.workload.as_ref().map(|own| format!("{namespace}{}", own.name)));
+    match (who, entity, address) {
+        (Some(who), _, Some(address)) => format!("{who}({address})"),
+        (Some(who), _, None) => who,
+        (None, Some(entity), Some(address)) => format!("{entity}({address})"),
+        (None, None, Some(address)) => address,
+        (None, Some(entity), None) => entity.to_owned(),
+        (None, None, None) => "unknown".to_owned(),
+    }
+}

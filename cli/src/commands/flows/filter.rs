@@ -1,0 +1,260 @@
+//! Filters: values of one flag are alternatives, flags must all hold, `--not` turns one around (case B94).
+
+use std::fmt;
+
+use clap::ValueEnum;
+use jiff::{Span, Timestamp as Time};
+use netenf_learn::{Direction, Observation, Reporter, Timestamp, Transport, Verdict};
+
+use super::end::Pattern;
+use crate::error::CommandError;
+
+/// The filters as typed. `--not` before a filter makes it its `not_` twin (see `args::spelled_as_plugin`).
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Filters")]
+pub(crate) struct Args {
+    /// Either end: KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address, CIDR or name, world, host, apiserver
+    #[arg(value_name = "WORKLOAD")]
+    ends: Vec<String>,
+    /// The sender, written like WORKLOAD
+    #[arg(long, value_name = "END")]
+    from: Vec<String>,
+    /// The receiver, written like WORKLOAD
+    #[arg(long, value_name = "END")]
+    to: Vec<String>,
+    /// Either end, written like WORKLOAD
+    #[arg(long, value_name = "END")]
+    peer: Vec<String>,
+    /// Port of either end
+    #[arg(long, value_name = "PORT")]
+    port: Vec<u16>,
+    /// tcp, udp, sctp, icmp or another protocol's name
+    #[arg(long, value_name = "PROTOCOL")]
+    protocol: Vec<String>,
+    /// allowed, denied or would-deny
+    #[arg(long, value_enum, value_name = "VERDICT")]
+    verdict: Vec<VerdictName>,
+    /// ingress or egress, as the reporter saw it
+    #[arg(long, value_enum, value_name = "DIRECTION")]
+    direction: Vec<DirectionName>,
+    /// Not before: a time (RFC 3339) or an age (5m, 2h, 3d)
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Not after: a time (RFC 3339) or an age (5m, 2h, 3d)
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Turns the filter that follows around: --not --peer host
+    #[arg(long)]
+    not: bool,
+    #[arg(long, hide = true)]
+    not_from: Vec<String>,
+    #[arg(long, hide = true)]
+    not_to: Vec<String>,
+    #[arg(long, hide = true)]
+    not_peer: Vec<String>,
+    #[arg(long, hide = true)]
+    not_port: Vec<u16>,
+    #[arg(long, hide = true)]
+    not_protocol: Vec<String>,
+    #[arg(long, value_enum, hide = true)]
+    not_verdict: Vec<VerdictName>,
+    #[arg(long, value_enum, hide = true)]
+    not_direction: Vec<DirectionName>,
+}
+
+/// Verdicts as a person asks for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VerdictName {
+    Allowed,
+    Denied,
+    WouldDeny,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DirectionName {
+    Ingress,
+    Egress,
+}
+
+/// The filters, understood.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Filter {
+    namespace: Option<String>,
+    /// All must hold; each holds if one of its tests does, or for a negated one if none does.
+    clauses: Vec<Clause>,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone)]
+struct Clause {
+    negated: bool,
+    flag: &'static str,
+    tests: Vec<Test>,
+}
+
+#[derive(Debug, Clone)]
+enum Test {
+    From(Pattern),
+    To(Pattern),
+    Either(Pattern),
+    Port(u16),
+    Protocol(String),
+    Verdict(VerdictName),
+    Direction(DirectionName),
+}
+
+// === impl Filter ===
+
+impl Filter {
+    pub(crate) fn new(args: &Args, namespace: Option<&str>) -> Result<Self, CommandError> {
+        if args.not {
+            return Err(CommandError::usage("--not stands before the filter that it turns around")
+                .hint("for example: --not --peer host"));
+        }
+        let mut filter = Self { namespace: namespace.map(str::to_owned), ..Self::default() };
+        let ends =
+            |texts: &[String], test: fn(Pattern) -> Test| -> Result<Vec<Test>, CommandError> {
+                texts.iter().map(|text| Ok(test(Pattern::parse(text, namespace)?))).collect()
+            };
+        let protocols = |texts: &[String]| {
+            texts.iter().map(|text| Test::Protocol(text.to_ascii_uppercase())).collect()
+        };
+        filter.add(false, "workload", ends(&args.ends, Test::Either)?);
+        filter.add(false, "from", ends(&args.from, Test::From)?);
+        filter.add(false, "to", ends(&args.to, Test::To)?);
+        filter.add(false, "peer", ends(&args.peer, Test::Either)?);
+        filter.add(false, "port", args.port.iter().copied().map(Test::Port).collect());
+        filter.add(false, "protocol", protocols(&args.protocol));
+        filter.add(false, "verdict", args.verdict.iter().copied().map(Test::Verdict).collect());
+        filter.add(
+            false,
+            "direction",
+            args.direction.iter().copied().map(Test::Direction).collect(),
+        );
+        filter.add(true, "from", ends(&args.not_from, Test::From)?);
+        filter.add(true, "to", ends(&args.not_to, Test::To)?);
+        filter.add(true, "peer", ends(&args.not_peer, Test::Either)?);
+        filter.add(true, "port", args.not_port.iter().copied().map(Test::Port).collect());
+        filter.add(true, "protocol", protocols(&args.not_protocol));
+        filter.add(true, "verdict", args.not_verdict.iter().copied().map(Test::Verdict).collect());
+        filter.add(
+            true,
+            "direction",
+            args.not_direction.iter().copied().map(Test::Direction).collect(),
+        );
+        filter.since = args.since.as_deref().map(point).transpose()?;
+        filter.until = args.until.as_deref().map(point).transpose()?;
+        Ok(filter)
+    }
+
+    /// Whether the flow is wanted.
+    pub(crate) fn matches(&self, flow: &Observation) -> bool {
+        let here = |namespace: &String| {
+            [&flow.source, &flow.destination]
+                .iter()
+                .any(|end| end.endpoint.namespace.as_deref() == Some(namespace))
+        };
+        let late_enough =
+            self.since.is_none_or(|since| flow.time.is_some_and(|time| time >= since));
+        let early_enough =
+            self.until.is_none_or(|until| flow.time.is_some_and(|time| time <= until));
+        late_enough
+            && early_enough
+            && self.namespace.as_ref().is_none_or(here)
+            && self
+                .clauses
+                .iter()
+                .all(|clause| clause.tests.iter().any(|test| test.holds(flow)) != clause.negated)
+    }
+
+    fn add(&mut self, negated: bool, flag: &'static str, tests: Vec<Test>) {
+        if !tests.is_empty() {
+            self.clauses.push(Clause { negated, flag, tests });
+        }
+    }
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(namespace) = &self.namespace {
+            writeln!(formatter, "either end in namespace {namespace}")?;
+        }
+        for clause in &self.clauses {
+            let tests: Vec<String> = clause.tests.iter().map(|test| format!("{test:?}")).collect();
+            let not = if clause.negated { "not " } else { "" };
+            writeln!(formatter, "and {not}{}: {}", clause.flag, tests.join(" or "))?;
+        }
+        Ok(())
+    }
+}
+
+// === impl Test ===
+
+impl Test {
+    fn holds(&self, flow: &Observation) -> bool {
+        match self {
+            Self::From(pattern) => pattern.matches(&flow.source),
+            Self::To(pattern) => pattern.matches(&flow.destination),
+            Self::Either(pattern) => {
+                pattern.matches(&flow.source) || pattern.matches(&flow.destination)
+            }
+            Self::Port(port) => {
+                flow.destination_port == Some(*port) || flow.source_port == Some(*port)
+            }
+            Self::Protocol(wanted) => protocol(&flow.transport) == *wanted,
+            Self::Verdict(wanted) => verdict(flow.verdict) == Some(*wanted),
+            Self::Direction(wanted) => {
+                let own = flow.direction.or(flow.reporter.map(|reporter| match reporter {
+                    Reporter::Source => Direction::Egress,
+                    Reporter::Destination => Direction::Ingress,
+                }));
+                matches!(
+                    (wanted, own),
+                    (DirectionName::Ingress, Some(Direction::Ingress))
+                        | (DirectionName::Egress, Some(Direction::Egress))
+                )
+            }
+        }
+    }
+}
+
+pub(super) fn protocol(transport: &Transport) -> String {
+    match transport {
+        Transport::Tcp(_) => "TCP".to_owned(),
+        Transport::Udp => "UDP".to_owned(),
+        Transport::Sctp => "SCTP".to_owned(),
+        Transport::Icmp(_) => "ICMP".to_owned(),
+        Transport::Other(name) => name.to_ascii_uppercase(),
+        Transport::Missing => String::new(),
+    }
+}
+
+pub(super) fn verdict(verdict: Verdict) -> Option<VerdictName> {
+    match verdict {
+        Verdict::Forwarded | Verdict::Redirected => Some(VerdictName::Allowed),
+        Verdict::Audit => Some(VerdictName::WouldDeny),
+        Verdict::Dropped => Some(VerdictName::Denied),
+        Verdict::Failed | Verdict::Socket | Verdict::Unknown => None,
+    }
+}
+
+/// A time, or how long ago.
+fn point(text: &str) -> Result<Timestamp, CommandError> {
+    let time = match (text.parse::<Time>(), text.parse::<Span>()) {
+        (Ok(time), _) => Some(time),
+        (Err(_), Ok(age)) => hours(age).and_then(|age| Time::now().checked_sub(age).ok()),
+        (Err(_), Err(_)) => None,
+    };
+    let nanos = time.and_then(|time| i64::try_from(time.as_nanosecond()).ok());
+    nanos.map(Timestamp).ok_or_else(|| {
+        CommandError::usage(format!("{text:?} is no time"))
+            .hint("write a time such as 2026-09-01T10:00:00Z, or an age such as 5m, 2h or 3d")
+    })
+}
+
+/// Days are taken as 24 hours: a timestamp knows no calendar.
+fn hours(age: Span) -> Option<Span> {
+    let days = age.get_days();
+    age.try_days(0).ok()?.try_hours(i64::from(age.get_hours()) + i64::from(days) * 24).ok()
+}

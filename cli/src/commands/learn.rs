@@ -1,0 +1,304 @@
+//! `learn`: from a recording to proposals.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use netenf_flows::Summary;
+use netenf_k8s::{Index, render};
+use netenf_learn::proposal::Outcome;
+use netenf_learn::{Backend, Caps, Config, ExternalPeers, Provider, Scope, Subjects, Workload};
+
+use crate::args::Global;
+use crate::error::{CommandError, Exit};
+use crate::output::{print, tell};
+use crate::wiring::{self, FlowInput};
+use crate::{output, wiring::store};
+
+/// Learn from recorded flows and propose policies
+///
+/// Reads recordings of Hubble (hubble observe -o json), Goldmane or ztunnel and proposes, for each
+/// workload and direction, a policy that allows what was seen and nothing else. What was seen but no
+/// rule can express is listed as uncovered. With --dir the proposals are merged into a folder; without
+/// it they are printed and nothing is stored.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  # Print proposals from a recording; nothing is stored
+  kubectl netenf learn --input-file flows.jsonl
+
+  # Take selectors, owners and services from the cluster's objects, and keep the proposals in a folder
+  kubectl netenf learn --input-file flows.jsonl --cluster-state state.yaml --dir policies
+
+  # Learn one namespace from a compressed recording, and print what became of every flow
+  kubectl netenf learn -n shop --input-file flows.jsonl.gz -o json")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: FlowInput,
+    /// The cluster's objects as kubectl get -o yaml or json prints them: a file, a folder or -
+    #[arg(long, value_name = "PLACE")]
+    cluster_state: Vec<PathBuf>,
+    /// What enforces the policies; decided by the recording's provider if not given
+    #[arg(long, value_enum, value_name = "BACKEND")]
+    backend: Option<BackendName>,
+    /// Workloads to learn, as KIND/NAME; all of the namespaces if none is given
+    #[arg(value_name = "WORKLOAD")]
+    workloads: Vec<String>,
+    /// Namespaces never to learn (repeatable)
+    #[arg(long, value_name = "NAMESPACE")]
+    exclude_namespace: Vec<String>,
+    /// Workloads never to learn, as [NAMESPACE/]KIND/NAME (repeatable)
+    #[arg(long, value_name = "WORKLOAD")]
+    exclude_workload: Vec<String>,
+    /// Kinds that get proposals: Deployment, StatefulSet and DaemonSet, or all
+    #[arg(long, value_enum, default_value_t = SubjectsName::Standard, value_name = "KINDS")]
+    subjects: SubjectsName,
+    /// What becomes of addresses outside the cluster
+    #[arg(long, value_enum, default_value_t = ExternalName::Uncovered, value_name = "HOW")]
+    external: ExternalName,
+    /// The most peers in a proposal
+    #[arg(long, default_value_t = Caps::default().rules, value_name = "N")]
+    max_rules: usize,
+    /// The most ports of a peer
+    #[arg(long, default_value_t = Caps::default().ports, value_name = "N")]
+    max_ports: usize,
+    /// DNS domain of the cluster
+    #[arg(long, default_value = "cluster.local", value_name = "DOMAIN")]
+    cluster_domain: String,
+    /// Prefix length for the address of IPv6 probes under Istio ambient
+    #[arg(long, default_value_t = 128, value_name = "BITS", value_parser = clap::value_parser!(u8).range(1..=128))]
+    ambient_probe_prefix: u8,
+    /// Start over: forget the counters and proposals that were learned into the folder before
+    #[arg(long)]
+    fresh: bool,
+    /// Show what would change in the folder and change nothing
+    #[arg(long, value_name = "client", num_args = 0..=1, default_missing_value = "client", require_equals = true)]
+    dry_run: Option<DryRun>,
+    /// Output: yaml (proposals), json (what became of every flow), or name
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    output: Option<Format>,
+}
+
+/// What enforces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum BackendName {
+    /// Kubernetes NetworkPolicy
+    Kubernetes,
+    /// Istio AuthorizationPolicy
+    Istio,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SubjectsName {
+    Standard,
+    All,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExternalName {
+    /// Listed as uncovered, for a person to allow
+    Uncovered,
+    /// A rule for each address
+    Addresses,
+}
+
+/// How a change is tried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DryRun {
+    /// Print what would be written
+    Client,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Yaml,
+    Json,
+    Name,
+}
+
+/// Runs the command.
+pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
+    if args.input.files.is_empty() {
+        return Err(CommandError::usage("learn needs a recording")
+            .hint("give --input-file FILE, or --input-file - to read standard input"));
+    }
+    let index = Arc::new(wiring::cluster_state(&args.cluster_state)?);
+    let mut session = match &global.dir {
+        Some(dir) => Some(store::Session::for_learning(dir, args.dry_run.is_some())?),
+        None => None,
+    };
+    let policies = session.as_ref().map(store::Session::policy_names).unwrap_or_default();
+    let mut replay = args.input.replay()?;
+    let configure =
+        |provider| args.config(global, backend(args.backend, provider)?, policies.clone());
+    let (learner, summary) = wiring::learn(&mut replay, configure, &index)?;
+    let mut outcome = learner.outcome();
+    let text = match &mut session {
+        Some(session) => {
+            let learned = session.learn(&mut outcome, &index, args.fresh)?;
+            args.report_stored(&outcome, &learned)?
+        }
+        None => args.report(&outcome)?,
+    };
+    print(&text)?;
+    tell_funnel(&outcome, &summary);
+    tell_hints(args, &outcome, &index);
+    Ok(Exit::Done)
+}
+
+/// The backend of the recording's provider (D10), unless one was asked for.
+fn backend(asked: Option<BackendName>, provider: Provider) -> Result<Backend, CommandError> {
+    match (asked, provider) {
+        (Some(BackendName::Istio), Provider::Hubble | Provider::Goldmane) => {
+            Err(CommandError::usage(
+                "--backend istio needs flows of ztunnel: only they carry mesh identities",
+            )
+            .hint("leave --backend out, or give a ztunnel log"))
+        }
+        (Some(BackendName::Istio) | None, Provider::Ztunnel) => Ok(Backend::Istio),
+        (Some(BackendName::Kubernetes) | None, Provider::Hubble | Provider::Goldmane)
+        | (Some(BackendName::Kubernetes), Provider::Ztunnel) => Ok(Backend::Kubernetes),
+    }
+}
+
+// === impl Args ===
+
+impl Args {
+    fn config(
+        &self,
+        global: &Global,
+        backend: Backend,
+        policies: BTreeSet<(Arc<str>, Arc<str>)>,
+    ) -> Result<Config, CommandError> {
+        let namespace = global.namespace.as_deref().filter(|_| !global.all_namespaces);
+        let workload = |text: &String| wiring::workload(text, namespace);
+        let workloads: BTreeSet<Workload> =
+            self.workloads.iter().map(workload).collect::<Result<_, _>>()?;
+        let scope = Scope {
+            namespaces: namespace
+                .filter(|_| workloads.is_empty())
+                .map(Arc::from)
+                .into_iter()
+                .collect(),
+            exclude_namespaces: self
+                .exclude_namespace
+                .iter()
+                .map(|name| name.as_str().into())
+                .collect(),
+            workloads,
+            exclude_workloads: self
+                .exclude_workload
+                .iter()
+                .map(workload)
+                .collect::<Result<_, _>>()?,
+        };
+        let subjects = match self.subjects {
+            SubjectsName::Standard => Subjects::Standard,
+            SubjectsName::All => Subjects::All,
+        };
+        let external = match self.external {
+            ExternalName::Uncovered => ExternalPeers::Uncovered,
+            ExternalName::Addresses => ExternalPeers::Addresses,
+        };
+        Ok(Config {
+            backend,
+            scope,
+            subjects,
+            external,
+            caps: Caps { rules: self.max_rules, ports: self.max_ports, ..Caps::default() },
+            cluster_domain: self.cluster_domain.as_str().into(),
+            ambient_probe_v6_prefix: self.ambient_probe_prefix,
+            policies,
+            ..Config::default()
+        })
+    }
+
+    /// Without a folder the proposals themselves are the output (D7).
+    fn report(&self, outcome: &Outcome) -> Result<String, CommandError> {
+        let last = outcome.window.map(|(_, last)| last);
+        let objects = outcome.proposals.iter().map(|proposal| render::proposal(proposal, last));
+        match self.output {
+            Some(Format::Json) => output::json(&wiring::funnel(&outcome.funnel)),
+            Some(Format::Name) => {
+                Ok(objects.map(|object| output::name_line(&object) + "\n").collect())
+            }
+            Some(Format::Yaml) | None => output::yaml_documents(objects),
+        }
+    }
+
+    /// With a folder the output says what changed there.
+    fn report_stored(
+        &self,
+        outcome: &Outcome,
+        learned: &store::Learned,
+    ) -> Result<String, CommandError> {
+        match self.output {
+            Some(Format::Json) => output::json(&wiring::funnel(&outcome.funnel)),
+            Some(Format::Name) => {
+                Ok(learned.changes.iter().map(|change| format!("{}\n", change.object)).collect())
+            }
+            Some(Format::Yaml) => output::yaml_documents(learned.proposals.iter().cloned()),
+            None => {
+                let dry = if self.dry_run.is_some() { " (dry run)" } else { "" };
+                let line =
+                    |change: &store::Change| format!("{} {}{dry}\n", change.object, change.verb);
+                Ok(learned.changes.iter().map(line).collect())
+            }
+        }
+    }
+}
+
+/// Tells on standard error what became of every observation.
+fn tell_funnel(outcome: &Outcome, summary: &Summary) {
+    let funnel = &outcome.funnel;
+    let skipped: u64 = funnel.skipped.values().sum();
+    tell(&format!(
+        "{} received: {} learned, {} uncovered, {} skipped, {} violations, {} errors; {} lost by the source",
+        funnel.received,
+        funnel.learned,
+        funnel.uncovered,
+        skipped,
+        funnel.violations,
+        funnel.errors,
+        funnel.lost
+    ));
+    if skipped > 0 {
+        let mut reasons: Vec<(&&str, &u64)> = funnel.skipped.iter().collect();
+        reasons.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+        let reasons: Vec<String> =
+            reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+        tell(&format!("skipped: {}", reasons.join(", ")));
+    }
+    if summary.ignored > 0 {
+        tell(&format!("{} lines of the log were about something else", summary.ignored));
+    }
+    let uncovered: usize = outcome.proposals.iter().map(|proposal| proposal.uncovered.len()).sum();
+    tell(&format!("{} proposals, {uncovered} uncovered items", outcome.proposals.len()));
+}
+
+/// Says why nothing, or little, came of it, and what to do (case B65).
+fn tell_hints(args: &Args, outcome: &Outcome, index: &Index) {
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for unplaced in &outcome.unplaced {
+        *reasons.entry(unplaced.uncovered.reason.name()).or_default() += 1;
+    }
+    if !reasons.is_empty() {
+        let reasons: Vec<String> =
+            reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+        tell(&format!("seen, but without a proposal of its own: {}", reasons.join(", ")));
+    }
+    let without_owner =
+        reasons.keys().any(|reason| matches!(*reason, "UnknownOwner" | "NoSelector"));
+    if without_owner && index.is_empty() {
+        tell(
+            "hint: the recording names pods but not their workloads or labels; give the cluster's objects:\n      \
+             kubectl get pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices,nodes,ns -A -o yaml > state.yaml\n      \
+             and add --cluster-state state.yaml",
+        );
+    } else if outcome.proposals.is_empty() {
+        tell(
+            "hint: no workload in scope was seen; see the reasons above, and -n, --subjects all and --exclude-…",
+        );
+    }
+    let _ = args;
+}

@@ -1,0 +1,276 @@
+//! `promote`: a proposal becomes a policy, a policy protects.
+
+use netenf_api::Mode;
+use netenf_k8s::lifecycle::{self, Selection as Accepted, WithoutRules};
+use netenf_k8s::monitor::{self, Guard};
+use netenf_k8s::preflight::{self, Facts, Item, Limits, Verdict};
+use netenf_learn::proposal::SeenEdge;
+use netenf_store::{Change, Key, Record, Resource, Stored, Verb};
+use serde_json::json;
+
+use super::learn::DryRun;
+use crate::args::Global;
+use crate::clock;
+use crate::error::{CommandError, Exit};
+use crate::output::{self, JsonOnly, escaped, painted, print, tell};
+use crate::wiring::select::Selection;
+use crate::wiring::store::Session;
+
+/// Turn proposals into policies, and monitored policies into protecting ones
+///
+/// Without a flag the policy only monitors: what it would deny is reported. With --protect a preflight is
+/// printed first, and nothing is changed unless every item passes or is accepted by its name.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  # Watch what a workload's policies would deny
+  kubectl netenf promote deployment/web -n shop --dir policies
+
+  # Show the preflight and change nothing
+  kubectl netenf promote deployment/web --protect -n shop --dir policies --dry-run
+
+  # Enforce, with two doubts accepted by name
+  kubectl netenf promote deployment/web --direction ingress --protect -n shop --dir policies --accept window,quiet --accept-uncovered all")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    selection: Selection,
+    /// All proposals (and, with --protect, all monitored policies) of the namespace
+    #[arg(long)]
+    all: bool,
+    /// Report what would be denied (the default)
+    #[arg(long, conflicts_with = "protect")]
+    monitor: bool,
+    /// Deny what is not allowed
+    #[arg(long)]
+    protect: bool,
+    /// The least recorded time that --protect asks for
+    #[arg(long, value_name = "TIME", default_value = "24h", value_parser = clock::seconds)]
+    min_window: i64,
+    /// The time in which no rule may be new for --protect
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = clock::seconds)]
+    quiet_period: i64,
+    /// Preflight items to accept whatever they say: window, quiet, traffic, enforcer, dns
+    #[arg(long, value_name = "ITEM", value_delimiter = ',', value_parser = clap::builder::PossibleValuesParser::new(["window", "quiet", "traffic", "enforcer", "dns"]))]
+    accept: Vec<String>,
+    /// Uncovered items whose loss is accepted, by id, or all
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    accept_uncovered: Vec<String>,
+    /// Promote also what has no rule at all, which denies everything
+    #[arg(long)]
+    deny_all: bool,
+    /// Show what would be done and change nothing
+    #[arg(long, value_name = "client", num_args = 0..=1, default_missing_value = "client", require_equals = true)]
+    dry_run: Option<DryRun>,
+    /// Output: json (the preflight)
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    output: Option<JsonOnly>,
+}
+
+/// What one object would become.
+struct Plan<'a> {
+    stored: &'a Stored,
+    policy: Resource,
+    items: Vec<Item>,
+}
+
+/// Runs the command.
+pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
+    let session = Session::for_change(global, "promote", args.dry_run.is_some())?;
+    let found = args.selection.find_named(&session, global, args.all)?;
+    let state = session.state()?;
+    let edges = state.edges();
+    let mut plans = Vec::new();
+    for stored in found {
+        if args.is_done(&stored.object) {
+            continue;
+        }
+        let object = args.accepted(&stored.object)?;
+        let policy = args.promoted(&session, &object)?;
+        let facts = |denied| Facts {
+            object: &object,
+            window: state.window(),
+            last: state.last.as_ref().map(|time| time.0.as_second()),
+            denied,
+            enforcer: None,
+        };
+        let items = if args.protect {
+            let denied = denied(&session, &policy, &edges);
+            preflight::check(
+                &facts(if edges.is_empty() { None } else { Some(&denied) }),
+                &args.limits(),
+            )
+        } else {
+            Vec::new()
+        };
+        plans.push(Plan { stored, policy, items });
+    }
+    if plans.is_empty() {
+        tell("nothing to promote: what is named is there already");
+        return Ok(Exit::Done);
+    }
+    args.show(&plans)?;
+    let refused: Vec<String> = plans
+        .iter()
+        .filter(|plan| !preflight::passes(&plan.items))
+        .map(|plan| plan.stored.object.key().name)
+        .collect();
+    if !refused.is_empty() {
+        return Err(CommandError::no(format!(
+            "not promoted: preflight failed ({})",
+            refused.join(", ")
+        )));
+    }
+    args.write(&session, plans)
+}
+
+// === impl Args ===
+
+impl Args {
+    fn mode(&self) -> Mode {
+        if self.protect { Mode::Protect } else { Mode::Monitor }
+    }
+
+    /// A policy in that mode, or one that a plain promote would only take back.
+    fn is_done(&self, object: &Resource) -> bool {
+        object.as_policy().is_some_and(|policy| policy.spec.mode == self.mode() || !self.protect)
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            min_window: self.min_window,
+            quiet_period: self.quiet_period,
+            accept: self.accept.clone(),
+        }
+    }
+
+    /// The object with the uncovered items accepted that the person named.
+    fn accepted(&self, object: &Resource) -> Result<Resource, CommandError> {
+        if self.accept_uncovered.iter().any(|id| id == "all") {
+            return Ok(lifecycle::accept_uncovered(object, Accepted::All)?);
+        }
+        // With several objects an id belongs to one of them.
+        let own =
+            |id: &&String| object.uncovered().iter().any(|item| item.id.starts_with(id.as_str()));
+        let ids: Vec<String> = self.accept_uncovered.iter().filter(own).cloned().collect();
+        if ids.is_empty() {
+            Ok(object.clone())
+        } else {
+            Ok(lifecycle::accept_uncovered(object, Accepted::Ids(&ids))?)
+        }
+    }
+
+    fn promoted(&self, session: &Session, object: &Resource) -> Result<Resource, CommandError> {
+        let without = if self.deny_all { WithoutRules::Accept } else { WithoutRules::Refuse };
+        let policy = match object {
+            Resource::Proposal(proposal) => {
+                let key = object.key();
+                let existing = session.listing().find(&Key::policy(key.namespace, key.name));
+                let existing = existing.and_then(|stored| stored.object.as_policy());
+                lifecycle::promote(proposal, self.mode(), existing, without)?
+            }
+            Resource::Policy(policy) => lifecycle::set_mode(policy, self.mode(), without)?,
+        };
+        Ok(policy.into())
+    }
+
+    fn show(&self, plans: &[Plan<'_>]) -> Result<(), CommandError> {
+        if self.output == Some(JsonOnly::Json) {
+            let item = |item: &Item| json!({"item": item.name, "result": word(item.result), "message": item.message, "hint": item.hint});
+            let plan = |plan: &Plan<'_>| json!({"object": plan.stored.object.key().to_string(), "mode": self.mode(), "preflight": plan.items.iter().map(item).collect::<Vec<_>>()});
+            return print(&output::json(
+                &json!({"items": plans.iter().map(plan).collect::<Vec<_>>()}),
+            )?);
+        }
+        for plan in plans {
+            let name = plan.stored.object.key().name;
+            for item in &plan.items {
+                tell(&line(&name, item));
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, session: &Session, plans: Vec<Plan<'_>>) -> Result<Exit, CommandError> {
+        let mut changes = Vec::new();
+        let mut records = Vec::new();
+        let mut lines = String::new();
+        let dry = if self.dry_run.is_some() { " (dry run)" } else { "" };
+        for plan in plans {
+            records.push(record(self.mode(), &plan.policy));
+            lines.push_str(&format!("{} promoted ({}){dry}\n", plan.policy.key(), self.mode()));
+            if plan.stored.object.as_policy().is_some() {
+                changes.push(plan.stored.replace(plan.policy));
+            } else {
+                changes.push(Change::Create(plan.policy));
+                changes.push(plan.stored.delete());
+            }
+        }
+        session.write(changes, records)?;
+        if self.output.is_none() {
+            print(&lines)?;
+            tell(
+                "undo with kubectl netenf demote; history and rollback show and restore revisions",
+            );
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn record(mode: Mode, policy: &Resource) -> Record {
+    Session::record(Verb::Promote, policy, format!("to {mode}"))
+}
+
+/// Recorded traffic that this policy would deny, beside the folder's other policies.
+fn denied(session: &Session, policy: &Resource, edges: &[SeenEdge]) -> Vec<monitor::Denied> {
+    let key = policy.key();
+    let Some(spec) = policy.as_policy().map(|policy| &policy.spec) else { return Vec::new() };
+    let mut guards =
+        session.guards(|other| (other.namespace != key.namespace) || (other.name != key.name));
+    guards.extend(Guard::new("WorkloadNetworkPolicy", &key.namespace, &key.name, spec));
+    let index = netenf_k8s::Index::default();
+    let mut denied = monitor::denied(&index, &guards, &[], edges);
+    denied.retain(|one| one.policy == (key.namespace.clone(), key.name.clone()));
+    // What is listed as uncovered has an item of its own.
+    let known = policy.uncovered();
+    denied.retain(|one| {
+        let peer = match one.direction {
+            netenf_api::Direction::Egress => &one.edge.destination.peer,
+            netenf_api::Direction::Ingress => &one.edge.source.peer,
+        };
+        let peer = netenf_k8s::render::peer(peer);
+        !known.iter().any(|item| item.port == Some(one.edge.port) && is_same(&item.peer, &peer))
+    });
+    denied
+}
+
+fn is_same(item: &netenf_api::PeerRef, seen: &netenf_api::PeerRef) -> bool {
+    let addressed = seen.address.as_ref().is_some_and(|address| {
+        item.address.as_ref() == Some(address) || item.addresses.contains(address)
+    });
+    let named = item.kind == seen.kind
+        && item.namespace == seen.namespace
+        && item.name == seen.name
+        && item.name.is_some();
+    addressed || named || (item.kind == seen.kind && item.kind.as_deref() == Some("ApiServer"))
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "pass",
+        Verdict::Warn => "warn",
+        Verdict::Fail => "fail",
+        Verdict::Accepted => "accepted",
+    }
+}
+
+/// A preflight line: what was checked, how it came out, and what to do about it.
+fn line(name: &str, item: &Item) -> String {
+    let result = match item.result {
+        Verdict::Pass => painted(32, "pass"),
+        Verdict::Warn => painted(33, "warn"),
+        Verdict::Fail => painted(31, "FAIL"),
+        Verdict::Accepted => painted(33, "accepted"),
+    };
+    let hint = item.hint.as_deref().filter(|_| item.result == Verdict::Fail);
+    let hint = hint.map(|hint| format!("  ({hint})")).unwrap_or_default();
+    format!("PREFLIGHT  {}  {}  {result}{hint}", escaped(name), escaped(&item.message))
+}

@@ -1,0 +1,72 @@
+//! `rollback`: an earlier revision again.
+
+use netenf_k8s::lifecycle;
+use netenf_store::Verb;
+
+use super::learn::DryRun;
+use crate::args::Global;
+use crate::error::{CommandError, Exit};
+use crate::output::print;
+use crate::wiring::select::Selection;
+use crate::wiring::store::Session;
+
+/// Restore an earlier revision of a policy
+///
+/// The rules and the mode of the revision become a new revision; violations and evidence stay.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  # Back to the revision before the newest one
+  kubectl netenf rollback deployment/web --direction egress -n shop --dir policies
+
+  # Back to a certain one
+  kubectl netenf rollback deployment-web-egress --to-revision 1 -n shop --dir policies
+
+  # Only show what would be done
+  kubectl netenf rollback deployment-web-egress --to-revision 1 -n shop --dir policies --dry-run")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    selection: Selection,
+    /// The revision, as history numbers it; the one before the newest if not given
+    #[arg(long, value_name = "N")]
+    to_revision: Option<u64>,
+    /// Show what would be done and change nothing
+    #[arg(long, value_name = "client", num_args = 0..=1, default_missing_value = "client", require_equals = true)]
+    dry_run: Option<DryRun>,
+}
+
+/// Runs the command.
+pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
+    let session = Session::for_change(global, "rollback", args.dry_run.is_some())?;
+    let found = args.selection.find_named(&session, global, false)?;
+    let [stored] = found.as_slice() else {
+        let names: Vec<String> =
+            found.iter().map(|stored| stored.object.key().to_string()).collect();
+        return Err(CommandError::usage(format!(
+            "that names {} objects: {}",
+            names.len(),
+            names.join(", ")
+        ))
+        .hint("roll back one at a time; --direction chooses one"));
+    };
+    let key = stored.object.key();
+    let mut revisions = session.history(&key.namespace, &key.name)?;
+    revisions.retain(|revision| revision.object.kind() == key.kind);
+    let wanted = match args.to_revision {
+        Some(number) => revisions.iter().find(|revision| revision.number == number),
+        None => revisions.iter().rev().nth(1),
+    };
+    let Some(revision) = wanted else {
+        let kept: Vec<String> =
+            revisions.iter().map(|revision| revision.number.to_string()).collect();
+        let kept = if kept.is_empty() { "none".to_owned() } else { kept.join(", ") };
+        return Err(CommandError::no(format!("{key} has no such revision; it has {kept}"))
+            .hint("kubectl netenf history shows them"));
+    };
+    let object = lifecycle::rollback(&stored.object, revision)?;
+    let record =
+        Session::record(Verb::Rollback, &object, format!("back to revision {}", revision.number));
+    session.write(vec![stored.replace(object)], vec![record])?;
+    let dry = if args.dry_run.is_some() { " (dry run)" } else { "" };
+    print(&format!("{key} rolled back to revision {}{dry}\n", revision.number))?;
+    Ok(Exit::Done)
+}

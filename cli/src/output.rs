@@ -1,0 +1,124 @@
+//! What is printed: data on standard output, talk on standard error.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::args::Colour;
+use crate::error::CommandError;
+
+mod escape;
+mod table;
+
+pub(crate) use escape::escaped;
+pub(crate) use table::Table;
+
+static COLOUR: AtomicU8 = AtomicU8::new(0);
+
+/// Decides once for the whole run whether output is coloured.
+pub(crate) fn set_colour(colour: Colour) {
+    let on = match colour {
+        Colour::Always => true,
+        Colour::Never => false,
+        Colour::Auto => {
+            let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+            let able = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+            wanted && able && std::io::stdout().is_terminal()
+        }
+    };
+    COLOUR.store(u8::from(on), Ordering::Relaxed);
+}
+
+/// `text` in an ANSI colour, where output is coloured.
+pub(crate) fn painted(code: u8, text: &str) -> String {
+    if COLOUR.load(Ordering::Relaxed) == 1 {
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Prints data. A reader that went away ends the program quietly (case B95).
+pub(crate) fn print(text: &str) -> Result<(), CommandError> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        other => Ok(other?),
+    }
+}
+
+/// Tells something on standard error.
+pub(crate) fn tell(text: &str) {
+    let mut out = std::io::stderr().lock();
+    // Nobody is left to tell if this fails.
+    let _ = writeln!(out, "{}", text.trim_end());
+}
+
+/// Tells an error, its causes and the next steps.
+pub(crate) fn error(error: &CommandError) {
+    let mut text = format!("error: {}", escaped(error.message()));
+    for cause in error.causes() {
+        text.push_str(": ");
+        text.push_str(&escaped(&cause));
+    }
+    for hint in error.hints() {
+        text.push_str("\nhint: ");
+        text.push_str(&escaped(hint));
+    }
+    tell(&text);
+}
+
+/// The only other form of commands that print one thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum JsonOnly {
+    /// JSON
+    Json,
+}
+
+/// Pretty JSON with a line break at the end.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, CommandError> {
+    let text = serde_json::to_string_pretty(value);
+    Ok(text.map_err(|error| CommandError::failed("cannot write JSON").because(error))? + "\n")
+}
+
+/// JSON on one line.
+pub(crate) fn json_line(value: &impl serde::Serialize) -> Result<String, CommandError> {
+    let text = serde_json::to_string(value);
+    Ok(text.map_err(|error| CommandError::failed("cannot write JSON").because(error))? + "\n")
+}
+
+/// Objects as YAML documents, in the neat form that the folder store writes.
+pub(crate) fn yaml_documents(
+    objects: impl Iterator<Item = netenf_api::WorkloadNetworkPolicyProposal>,
+) -> Result<String, CommandError> {
+    let documents: Result<Vec<String>, CommandError> = objects
+        .map(|object| {
+            let resource = netenf_k8s::lifecycle::Resource::from(object);
+            netenf_store::to_neat_yaml(&resource)
+                .map_err(|error| CommandError::failed("cannot write YAML").because(error))
+        })
+        .collect();
+    Ok(documents?.join("---\n"))
+}
+
+/// `TYPE/name`, as kubectl prints objects by name.
+pub(crate) fn name_line(object: &netenf_api::WorkloadNetworkPolicyProposal) -> String {
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    format!("workloadnetworkpolicyproposal.{}/{name}", netenf_api::GROUP)
+}
+
+/// An end as one word.
+pub(crate) fn peer(peer: &netenf_api::PeerRef) -> String {
+    let kind = peer.kind.as_deref().unwrap_or_default();
+    let name =
+        peer.name.as_deref().or(peer.names.first().map(String::as_str)).or(peer.address.as_deref());
+    let lower = kind.to_ascii_lowercase();
+    match (&peer.namespace, name) {
+        (Some(namespace), Some(name)) => format!("{namespace}/{lower}/{name}"),
+        (None, Some(name)) => format!("{lower}/{name}"),
+        (Some(namespace), None) => format!("{namespace}/{lower}"),
+        (None, None) => match &peer.service {
+            Some(service) => format!("{lower}/{service}"),
+            None => lower,
+        },
+    }
+}

@@ -1,0 +1,240 @@
+//! Joins inputs, the learner and the store.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use netenf_flows::{Format, Input, Location, Options, Record, Replay, Summary};
+use netenf_k8s::{Diagnostic, Index, Object};
+use netenf_learn::proposal::Funnel;
+use netenf_learn::{Backend, Config, Learner, Provider, Workload};
+
+use crate::error::CommandError;
+use crate::output::tell;
+
+mod progress;
+pub(crate) mod select;
+pub(crate) mod state;
+pub(crate) mod store;
+
+/// How flows are read.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct FlowInput {
+    /// Recorded flows: a file, several, or `-`; gzip and zstd are unpacked
+    #[arg(long = "input-file", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Who wrote the recording, if it cannot be told from its content
+    #[arg(long, value_enum, value_name = "PROVIDER")]
+    pub(crate) provider: Option<ProviderName>,
+    /// Fail on the first line that cannot be decoded
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+/// Sources of flows, by the names that people know them by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ProviderName {
+    /// Cilium: Hubble
+    #[value(alias = "hubble")]
+    Cilium,
+    /// Calico: Goldmane
+    #[value(alias = "goldmane")]
+    Calico,
+    /// Istio ambient: ztunnel
+    #[value(alias = "ztunnel")]
+    Istio,
+}
+
+// === impl ProviderName ===
+
+impl ProviderName {
+    fn format(self) -> Format {
+        match self {
+            Self::Cilium => Format::Hubble,
+            Self::Calico => Format::Goldmane,
+            Self::Istio => Format::Ztunnel,
+        }
+    }
+}
+
+// === impl FlowInput ===
+
+impl FlowInput {
+    /// Opens the recordings.
+    pub(crate) fn replay(&self) -> Result<Replay, CommandError> {
+        let inputs = self.files.iter().map(|file| Input::from_argument(file.clone())).collect();
+        let options = Options {
+            provider: self.provider.map(ProviderName::format),
+            strict: self.strict,
+            ..Options::default()
+        };
+        Ok(Replay::new(inputs, options)?)
+    }
+}
+
+/// Feeds a recording to a learner, with a progress bar where one is wanted. The recording's provider
+/// decides the configuration; providers that need different ones cannot be learned together.
+pub(crate) fn learn(
+    replay: &mut Replay,
+    configure: impl Fn(Provider) -> Result<Config, CommandError>,
+    index: &Arc<Index>,
+) -> Result<(Learner<Arc<Index>>, Summary), CommandError> {
+    let mut learner: Option<(Provider, Backend, Learner<Arc<Index>>)> = None;
+    let mut bar = progress::Bar::new();
+    while let Some(item) = replay.next()? {
+        let provider = match &item.record {
+            Record::Flow(observation) => observation.provider,
+            Record::Lost(_) | Record::NodeStatus(_) => Provider::Hubble,
+        };
+        if learner.as_ref().is_none_or(|(known, ..)| *known != provider) {
+            let config = configure(provider)?;
+            let backend = config.backend;
+            learner = match learner.take() {
+                None => Some((provider, backend, Learner::new(config, Arc::clone(index)))),
+                Some((_, known, learner)) if known == backend => Some((provider, backend, learner)),
+                Some(_) => return Err(mixed(&item.location)),
+            };
+        }
+        let Some((_, _, learner)) = &mut learner else { continue };
+        match &item.record {
+            Record::Flow(observation) => learner.observe(observation),
+            Record::Lost(lost) => learner.lost(lost),
+            Record::NodeStatus(status) => learner.node_status(status),
+        }
+        if bar.is_due() {
+            bar.show(replay.progress());
+        }
+    }
+    drop(bar);
+    let summary = replay.summary().clone();
+    let mut learner = match learner {
+        Some((_, _, learner)) => learner,
+        None => Learner::new(configure(Provider::Hubble)?, Arc::clone(index)),
+    };
+    for _ in 0..summary.bad {
+        learner.error();
+    }
+    tell_bad_lines(&summary);
+    Ok((learner, summary))
+}
+
+fn mixed(location: &Location) -> CommandError {
+    CommandError::usage(format!(
+        "{location}: ztunnel's flows become Istio policies and the others NetworkPolicies: they cannot be learned together"
+    ))
+    .hint("learn them one after the other, or choose with --backend kubernetes")
+}
+
+/// The first bad line is shown, the others are counted.
+fn tell_bad_lines(summary: &Summary) {
+    if let Some((location, reason)) = &summary.first_bad {
+        let others = match summary.bad {
+            1 => String::new(),
+            bad => format!(" ({bad} such lines; this is the first)"),
+        };
+        tell(&crate::output::escaped(&format!("warning: {location}: {reason}{others}")));
+    }
+}
+
+/// What became of every observation, as documented JSON.
+pub(crate) fn funnel(funnel: &Funnel) -> serde_json::Value {
+    serde_json::json!({
+        "received": funnel.received,
+        "learned": funnel.learned,
+        "skipped": funnel.skipped,
+        "uncovered": funnel.uncovered,
+        "violations": funnel.violations,
+        "errors": funnel.errors,
+        "lost": funnel.lost,
+    })
+}
+
+/// A workload as a person names it: `[NAMESPACE/]KIND/NAME`, with kubectl's short names.
+pub(crate) fn workload(text: &str, namespace: Option<&str>) -> Result<Workload, CommandError> {
+    let parts: Vec<&str> = text.split('/').collect();
+    let (namespace, kind, name) = match parts.as_slice() {
+        [kind, name] => (namespace, *kind, *name),
+        [namespace, kind, name] => (Some(*namespace), *kind, *name),
+        _ => (None, "", ""),
+    };
+    let kind = match kind.to_ascii_lowercase().as_str() {
+        "deployment" | "deployments" | "deploy" => "Deployment",
+        "statefulset" | "statefulsets" | "sts" => "StatefulSet",
+        "daemonset" | "daemonsets" | "ds" => "DaemonSet",
+        "replicaset" | "replicasets" | "rs" => "ReplicaSet",
+        "job" | "jobs" => "Job",
+        "cronjob" | "cronjobs" | "cj" => "CronJob",
+        "pod" | "pods" | "po" => "Pod",
+        _ => "",
+    };
+    if kind.is_empty() || name.is_empty() {
+        return Err(CommandError::usage(format!("{text:?} names no workload")).hint(
+            "write KIND/NAME or NAMESPACE/KIND/NAME, for example deployment/web or shop/sts/db",
+        ));
+    }
+    let namespace = namespace.ok_or_else(|| {
+        CommandError::usage(format!("{text:?} needs a namespace"))
+            .hint("add -n NAMESPACE, or write NAMESPACE/KIND/NAME")
+    })?;
+    Ok(Workload::new(namespace, kind, name))
+}
+
+/// Reads the cluster's objects from files, folders or `-`.
+pub(crate) fn cluster_state(places: &[PathBuf]) -> Result<Index, CommandError> {
+    let mut objects = Vec::new();
+    let mut diagnostics = Vec::new();
+    for place in places {
+        read_place(place, &mut objects, &mut diagnostics)?;
+    }
+    if objects.is_empty() && !places.is_empty() {
+        let first = diagnostics
+            .first()
+            .map_or(String::new(), |one| format!(": {}: {}", one.place, one.message));
+        return Err(CommandError::failed(format!("--cluster-state holds no Kubernetes object{first}"))
+            .hint("give what `kubectl get pods,svc,deploy,sts,ds,rs,jobs,cronjobs,nodes,endpointslices -A -o yaml` prints"));
+    }
+    let index = Index::of(objects);
+    for one in diagnostics.iter().chain(index.diagnostics()).take(10) {
+        tell(&crate::output::escaped(&format!("warning: {}: {}", one.place, one.message)));
+    }
+    Ok(index)
+}
+
+fn read_place(
+    place: &Path,
+    objects: &mut Vec<Object>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<(), CommandError> {
+    let failed = |error| {
+        CommandError::failed(format!("cannot read the cluster state {}", place.display()))
+            .because(error)
+    };
+    if place == Path::new("-") {
+        let text = std::io::read_to_string(std::io::stdin()).map_err(failed)?;
+        take("standard input", &text, objects, diagnostics);
+    } else if place.is_dir() {
+        let mut inside: Vec<PathBuf> = std::fs::read_dir(place)
+            .map_err(failed)?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<_, _>>()
+            .map_err(failed)?;
+        inside.sort();
+        for path in inside {
+            let hidden =
+                path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+            let wanted = path.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json");
+            if !hidden && (path.is_dir() || wanted) {
+                read_place(&path, objects, diagnostics)?;
+            }
+        }
+    } else {
+        let text = std::fs::read_to_string(place).map_err(failed)?;
+        take(&place.display().to_string(), &text, objects, diagnostics);
+    }
+    Ok(())
+}
+
+fn take(place: &str, text: &str, objects: &mut Vec<Object>, diagnostics: &mut Vec<Diagnostic>) {
+    let (found, told) = netenf_k8s::object::read(place, text);
+    objects.extend(found);
+    diagnostics.extend(told);
+}

@@ -1,0 +1,248 @@
+//! What learning keeps in a folder besides proposals: counters, the window, and the edges that were seen.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use netenf_api::{Direction, PeerRef, Protocol};
+use netenf_k8s::render;
+use netenf_learn::Timestamp;
+use netenf_learn::proposal::{Funnel, Outcome, Peer, SeenEdge, SeenEnd};
+use serde::{Deserialize, Serialize};
+
+/// Everything that is kept. Fields of a newer version are ignored.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct State {
+    received: u64,
+    learned: u64,
+    skipped: BTreeMap<String, u64>,
+    uncovered: u64,
+    violations: u64,
+    errors: u64,
+    lost: u64,
+    pub(crate) first: Option<Time>,
+    pub(crate) last: Option<Time>,
+    /// What the sources last said of their nodes.
+    pub(crate) nodes: BTreeMap<String, String>,
+    edges: Vec<Edge>,
+    pub(crate) unplaced: Vec<Unplaced>,
+}
+
+/// An edge that was seen.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Edge {
+    source: End,
+    destination: End,
+    protocol: Protocol,
+    port: u16,
+    count: u64,
+    observations: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first: Option<Time>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last: Option<Time>,
+}
+
+/// An end of an edge with the labels that policies see.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct End {
+    peer: PeerRef,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    labels: Option<BTreeMap<String, String>>,
+}
+
+/// Something seen that belongs to no proposal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Unplaced {
+    pub(crate) subject: PeerRef,
+    pub(crate) direction: Direction,
+    pub(crate) peer: PeerRef,
+    pub(crate) port: Option<u16>,
+    pub(crate) protocol: String,
+    pub(crate) reason: String,
+    pub(crate) count: u64,
+}
+
+// === impl State ===
+
+impl State {
+    /// Adds what a further recording taught.
+    pub(crate) fn add(&mut self, outcome: &Outcome) {
+        let funnel = &outcome.funnel;
+        self.received += funnel.received;
+        self.learned += funnel.learned;
+        self.uncovered += funnel.uncovered;
+        self.violations += funnel.violations;
+        self.errors += funnel.errors;
+        self.lost += funnel.lost;
+        for (reason, count) in &funnel.skipped {
+            *self.skipped.entry((*reason).to_owned()).or_default() += count;
+        }
+        if let Some((first, last)) = outcome.window {
+            self.first = earlier(self.first.take(), render::time(first));
+            self.last = later(self.last.take(), render::time(last));
+        }
+        let states =
+            outcome.nodes.iter().map(|(node, state)| (node.to_string(), format!("{state:?}")));
+        self.nodes.extend(states);
+        self.add_edges(&outcome.edges);
+        self.add_unplaced(outcome);
+    }
+
+    /// The counters.
+    pub(crate) fn funnel(&self) -> Funnel {
+        let mut funnel = Funnel {
+            received: self.received,
+            learned: self.learned,
+            uncovered: self.uncovered,
+            violations: self.violations,
+            errors: self.errors,
+            lost: self.lost,
+            ..Funnel::default()
+        };
+        for (reason, count) in &self.skipped {
+            // Names of reasons are few and fixed; a state file is read once in a process.
+            funnel.skip(String::leak(reason.clone()), *count);
+        }
+        funnel
+    }
+
+    /// Seconds from the first to the last flow.
+    pub(crate) fn window(&self) -> Option<i64> {
+        let (first, last) = (self.first.as_ref()?, self.last.as_ref()?);
+        Some(last.0.as_second() - first.0.as_second())
+    }
+
+    /// The edges that were seen.
+    pub(crate) fn edges(&self) -> Vec<SeenEdge> {
+        self.edges.iter().filter_map(Edge::seen).collect()
+    }
+
+    fn add_edges(&mut self, edges: &[SeenEdge]) {
+        let mut known: BTreeMap<(End, End, Protocol, u16), Edge> = BTreeMap::new();
+        let fresh = edges.iter().map(Edge::of);
+        for edge in std::mem::take(&mut self.edges).into_iter().chain(fresh) {
+            let key = (edge.source.clone(), edge.destination.clone(), edge.protocol, edge.port);
+            match known.get_mut(&key) {
+                Some(one) => {
+                    one.count += edge.count;
+                    one.observations += edge.observations;
+                    one.first = earlier(one.first.take(), edge.first);
+                    one.last = later(one.last.take(), edge.last);
+                }
+                None => drop(known.insert(key, edge)),
+            }
+        }
+        self.edges = known.into_values().collect();
+    }
+
+    fn add_unplaced(&mut self, outcome: &Outcome) {
+        for one in &outcome.unplaced {
+            let fresh = Unplaced {
+                subject: render::peer(&one.subject),
+                direction: render::direction(one.direction),
+                peer: render::peer(&one.uncovered.peer),
+                port: one.uncovered.port,
+                protocol: one.uncovered.protocol.to_string(),
+                reason: one.uncovered.reason.name().to_owned(),
+                count: one.uncovered.count,
+            };
+            let same = |known: &&mut Unplaced| {
+                Unplaced { count: fresh.count, ..(**known).clone() } == fresh
+            };
+            match self.unplaced.iter_mut().find(same) {
+                Some(known) => known.count += fresh.count,
+                None => self.unplaced.push(fresh),
+            }
+        }
+    }
+}
+
+// === impl Edge ===
+
+impl Edge {
+    fn of(edge: &SeenEdge) -> Self {
+        Self {
+            source: End::of(&edge.source),
+            destination: End::of(&edge.destination),
+            protocol: render::protocol(edge.protocol),
+            port: edge.port,
+            count: edge.count,
+            observations: edge.observations,
+            first: edge.first.and_then(render::time),
+            last: edge.last.and_then(render::time),
+        }
+    }
+
+    fn seen(&self) -> Option<SeenEdge> {
+        let protocol = match self.protocol {
+            Protocol::Tcp => netenf_policy::Protocol::Tcp,
+            Protocol::Udp => netenf_policy::Protocol::Udp,
+            Protocol::Sctp => netenf_policy::Protocol::Sctp,
+            Protocol::Icmp | Protocol::Other => return None,
+        };
+        let at = |time: &Option<Time>| {
+            let nanos = time.as_ref().map(|time| time.0.as_nanosecond());
+            nanos.and_then(|nanos| i64::try_from(nanos).ok()).map(Timestamp)
+        };
+        Some(SeenEdge {
+            source: self.source.seen(),
+            destination: self.destination.seen(),
+            protocol,
+            port: self.port,
+            count: self.count,
+            observations: self.observations,
+            learned: true,
+            first: at(&self.first),
+            last: at(&self.last),
+        })
+    }
+}
+
+// === impl End ===
+
+impl End {
+    fn of(end: &SeenEnd) -> Self {
+        let labels = end.labels.as_ref();
+        Self {
+            peer: render::peer(&end.peer),
+            labels: labels
+                .map(|labels| labels.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect()),
+        }
+    }
+
+    fn seen(&self) -> SeenEnd {
+        let text = |value: &Option<String>| value.as_deref().map(Arc::from);
+        let peer = &self.peer;
+        SeenEnd {
+            peer: Peer {
+                kind: text(&peer.kind),
+                namespace: text(&peer.namespace),
+                name: text(&peer.name),
+                identity: text(&peer.identity),
+                address: peer.address.as_ref().and_then(|address| address.parse().ok()),
+                addresses: peer
+                    .addresses
+                    .iter()
+                    .filter_map(|address| address.parse().ok())
+                    .collect(),
+                names: peer.names.iter().map(|name| name.as_str().into()).collect(),
+                service: text(&peer.service),
+            },
+            labels: self.labels.as_ref().map(|labels| {
+                labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
+            }),
+        }
+    }
+}
+
+fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    [a, b].into_iter().flatten().min_by_key(|time| time.0)
+}
+
+fn later(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    [a, b].into_iter().flatten().max_by_key(|time| time.0)
+}

@@ -1,0 +1,320 @@
+//! A command's work on the folder: what it reads, and what it writes in one step.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use netenf_api::WorkloadNetworkPolicyProposal;
+use netenf_k8s::monitor::{self, Guard};
+use netenf_k8s::{Index, lifecycle::Resource, merge, render};
+use netenf_learn::proposal::{Outcome, Proposal};
+use netenf_store::{
+    Batch, BlobChange, Change as StoreChange, DirStore, Key, Listing, MissingFolder, Record,
+    Revision, Scope, Severity, Store as _, Stored, Verb, Writer,
+};
+
+use super::state::State;
+use crate::args::Global;
+use crate::clock;
+use crate::error::CommandError;
+use crate::output::{escaped, tell};
+
+/// Name of the state that learning keeps in the folder.
+const STATE: &str = "learned";
+
+/// The folder, open for one command.
+pub(crate) struct Session {
+    store: DirStore,
+    listing: Listing,
+    dry_run: bool,
+}
+
+/// What learning changed in the folder.
+#[derive(Debug, Default)]
+pub(crate) struct Learned {
+    pub(crate) changes: Vec<Change>,
+    pub(crate) proposals: Vec<WorkloadNetworkPolicyProposal>,
+}
+
+/// One changed object.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) object: String,
+    pub(crate) verb: &'static str,
+}
+
+// === impl Session ===
+
+impl Session {
+    /// Opens the folder for reading.
+    pub(crate) fn open(global: &Global) -> Result<Self, CommandError> {
+        let store = DirStore::open(folder(global)?)?;
+        Self::list(store, true)
+    }
+
+    /// Opens the folder for a change, and holds its lock; a dry run only reads.
+    pub(crate) fn for_change(
+        global: &Global,
+        command: &str,
+        dry_run: bool,
+    ) -> Result<Self, CommandError> {
+        let dir = folder(global)?;
+        let store =
+            if dry_run { DirStore::open(dir)? } else { lock(dir, command, MissingFolder::Refuse)? };
+        Self::list(store, dry_run)
+    }
+
+    /// Opens the folder for learning; it is made if it is not there.
+    pub(crate) fn for_learning(dir: &Path, dry_run: bool) -> Result<Self, CommandError> {
+        let store =
+            if dry_run { DirStore::open(dir)? } else { lock(dir, "learn", MissingFolder::Create)? };
+        Self::list(store, dry_run)
+    }
+
+    fn list(store: DirStore, dry_run: bool) -> Result<Self, CommandError> {
+        let listing = store.list(Scope::All)?;
+        for one in &listing.diagnostics {
+            let word = match one.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Note => "note",
+            };
+            tell(&escaped(&format!("{word}: {one}; {}", one.next_step)));
+        }
+        Ok(Self { store, listing, dry_run })
+    }
+
+    /// What stands in the folder.
+    pub(crate) fn listing(&self) -> &Listing {
+        &self.listing
+    }
+
+    /// Names of the policies in the folder.
+    pub(crate) fn policy_names(&self) -> BTreeSet<(Arc<str>, Arc<str>)> {
+        monitor::names(self.listing.policies())
+    }
+
+    /// What learning has kept.
+    pub(crate) fn state(&self) -> Result<State, CommandError> {
+        let Some(blob) = self.store.blob(STATE)? else { return Ok(State::default()) };
+        serde_json::from_str(&blob.text).map_err(|error| {
+            CommandError::failed("the folder's counters cannot be read").because(error).hint(
+                "learn again with --fresh to start them over; proposals and policies are not touched by that",
+            )
+        })
+    }
+
+    /// The history of a name.
+    pub(crate) fn history(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Vec<Revision>, CommandError> {
+        let history = self.store.history(namespace, name)?;
+        for one in &history.diagnostics {
+            tell(&escaped(&format!("warning: {one}")));
+        }
+        Ok(history.revisions)
+    }
+
+    /// Writes changes and what they are for the history, all or none.
+    pub(crate) fn write(
+        &self,
+        changes: Vec<StoreChange>,
+        records: Vec<Record>,
+    ) -> Result<(), CommandError> {
+        let batch = Batch { changes, records, blobs: Vec::new() };
+        if !self.dry_run {
+            self.store.apply(&batch)?;
+        }
+        Ok(())
+    }
+
+    /// An entry of the history, as of now.
+    pub(crate) fn record(verb: Verb, object: &Resource, summary: impl Into<String>) -> Record {
+        Record {
+            time: Time(clock::now()),
+            verb,
+            author: author(),
+            summary: summary.into(),
+            object: object.clone(),
+        }
+    }
+
+    /// Merges what was learned into the folder.
+    pub(crate) fn learn(
+        &mut self,
+        outcome: &mut Outcome,
+        index: &Index,
+        fresh: bool,
+    ) -> Result<Learned, CommandError> {
+        self.refuse_broken()?;
+        let mut learned = Learned::default();
+        let mut batch = Batch::default();
+        for proposal in &outcome.proposals {
+            self.learn_proposal(proposal, outcome, fresh, &mut batch, &mut learned);
+        }
+        self.record_violations(outcome, index, &mut batch, &mut learned);
+        let known = self.store.blob(STATE)?;
+        let mut state = if fresh { State::default() } else { self.state()? };
+        state.add(outcome);
+        let text = serde_json::to_string(&state).map_err(|error| {
+            CommandError::failed("cannot write the folder's counters").because(error)
+        })?;
+        let expected = known.map(|blob| blob.version);
+        batch.blobs.push(BlobChange { name: STATE.to_owned(), text: Some(text), expected });
+        if !self.dry_run {
+            self.store.apply(&batch)?;
+        }
+        Ok(learned)
+    }
+
+    fn learn_proposal(
+        &self,
+        proposal: &Proposal,
+        outcome: &Outcome,
+        fresh: bool,
+        batch: &mut Batch,
+        learned: &mut Learned,
+    ) {
+        let last = outcome.window.map(|(_, last)| last);
+        let rendered = render::proposal(proposal, last);
+        let key = Resource::from(rendered.clone()).key();
+        let policy = self.listing.find(&Key::policy(key.namespace.clone(), key.name.clone()));
+        if policy.is_some() {
+            // A promoted workload has its policy; what it denies becomes a violation.
+            return;
+        }
+        let stored = self.listing.find(&key);
+        let (object, verb) = match stored.and_then(|stored| stored.object.as_proposal()) {
+            None => (rendered, "created"),
+            Some(known) => {
+                let known = if fresh { forgotten(known) } else { known.clone() };
+                (merge::merge(&known, proposal, last), "updated")
+            }
+        };
+        let change = match stored {
+            Some(stored) if stored.object == Resource::from(object.clone()) => None,
+            Some(stored) => Some(stored.replace(object.clone())),
+            None => Some(StoreChange::Create(object.clone().into())),
+        };
+        let verb = if change.is_some() { verb } else { "unchanged" };
+        if spec_changed(stored, &object) {
+            let summary = format!("{verb} from a recording");
+            batch.records.push(Self::record(Verb::Learn, &object.clone().into(), summary));
+        }
+        batch.changes.extend(change);
+        learned.changes.push(Change { object: key.to_string(), verb });
+        learned.proposals.push(object);
+    }
+
+    /// Seen traffic that a policy of the folder does not allow becomes a violation of it.
+    fn record_violations(
+        &self,
+        outcome: &mut Outcome,
+        index: &Index,
+        batch: &mut Batch,
+        learned: &mut Learned,
+    ) {
+        let guards: Vec<Guard> = self.guards(|_| true);
+        let denied = monitor::denied(index, &guards, index.policies(), &outcome.edges);
+        let mut counted = BTreeSet::new();
+        for one in &denied {
+            let edge = &one.edge;
+            let id = (&edge.source.peer, &edge.destination.peer, edge.protocol, edge.port);
+            if counted.insert(id) {
+                let funnel = &mut outcome.funnel;
+                let from = if edge.learned { &mut funnel.learned } else { &mut funnel.uncovered };
+                let moved = edge.observations.min(*from);
+                *from -= moved;
+                funnel.violations += moved;
+            }
+        }
+        for guard in &guards {
+            let own = denied
+                .iter()
+                .filter(|one| one.policy == (guard.namespace.clone(), guard.name.clone()));
+            let violations: Vec<_> =
+                own.filter_map(|one| monitor::violation(one, guard.mode)).collect();
+            let key = Key::policy(guard.namespace.clone(), guard.name.clone());
+            let Some(stored) = self.listing.find(&key).filter(|_| !violations.is_empty()) else {
+                continue;
+            };
+            let Some(policy) = stored.object.as_policy() else { continue };
+            let mut policy = policy.clone();
+            monitor::record(&mut policy, violations);
+            batch.changes.push(stored.replace(policy));
+            learned.changes.push(Change { object: key.to_string(), verb: "has violations" });
+        }
+    }
+
+    /// The folder's policies that `wanted` accepts, ready to be evaluated.
+    pub(crate) fn guards(&self, wanted: impl Fn(&Key) -> bool) -> Vec<Guard> {
+        let objects = self.listing.objects.iter().filter(|stored| wanted(&stored.object.key()));
+        objects
+            .filter_map(|stored| {
+                let policy = stored.object.as_policy()?;
+                let key = stored.object.key();
+                Guard::new("WorkloadNetworkPolicy", &key.namespace, &key.name, &policy.spec)
+            })
+            .collect()
+    }
+
+    /// Learning writes many objects: with a broken file among them it cannot know what it would overwrite.
+    fn refuse_broken(&self) -> Result<(), CommandError> {
+        let broken =
+            self.listing.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
+        if broken == 0 || self.dry_run {
+            return Ok(());
+        }
+        Err(CommandError::failed(format!(
+            "{broken} files in the folder cannot be read; nothing was written"
+        ))
+        .hint("mend or remove the files named above, then learn again"))
+    }
+}
+
+/// A stored proposal without the evidence of earlier learning; what a person decided stays.
+fn forgotten(stored: &WorkloadNetworkPolicyProposal) -> WorkloadNetworkPolicyProposal {
+    let mut proposal = stored.clone();
+    if let Some(status) = &mut proposal.status {
+        status
+            .rules
+            .retain(|rule| rule.refused || rule.provenance == netenf_api::Provenance::Manual);
+        status.uncovered.retain(|item| item.accepted);
+        status.gaps.clear();
+        status.conditions.clear();
+        status.suggestions.clear();
+        status.learned_since = None;
+        status.last_new_rule = None;
+    }
+    proposal
+}
+
+fn spec_changed(stored: Option<&Stored>, object: &WorkloadNetworkPolicyProposal) -> bool {
+    stored
+        .and_then(|stored| stored.object.as_proposal())
+        .is_none_or(|known| known.spec != object.spec)
+}
+
+fn folder(global: &Global) -> Result<&Path, CommandError> {
+    global.dir.as_deref().ok_or_else(|| {
+        CommandError::usage("there is no store to work on")
+            .hint("give --dir DIR or set NETENF_DIR; a cluster as the store comes with the agent")
+    })
+}
+
+fn lock(dir: &Path, command: &str, missing: MissingFolder) -> Result<DirStore, CommandError> {
+    let command = format!("kubectl netenf {command}");
+    Ok(DirStore::lock(dir, Writer { command: &command, wait: Duration::ZERO, missing })?)
+}
+
+/// Who is at the keyboard, as far as the environment tells.
+pub(crate) fn author() -> Option<String> {
+    ["NETENF_AUTHOR", "USER", "LOGNAME"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok())
+        .filter(|name| !name.is_empty())
+}
