@@ -189,9 +189,10 @@ impl Replay {
             return Ok(());
         }
         self.is_over = true;
-        let Some(first) = self.summary.inputs.first() else { return Ok(()) };
+        let [first, others @ ..] = &self.summary.inputs[..] else { return Ok(()) };
         Err(ReplayError::NothingDecodable {
             input: Arc::clone(&first.input),
+            others: others.len(),
             seen: first.seen.clone().unwrap_or(Seen::Nothing),
             forced: self.options.provider,
             first_bad: self.summary.first_bad.clone(),

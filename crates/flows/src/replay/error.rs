@@ -36,11 +36,13 @@ pub enum ReplayError {
         reason: String,
     },
     /// In all inputs there was nothing that a source of flows writes.
-    #[error("{}", nothing_decodable(input, seen, *forced))]
+    #[error("{}", nothing_decodable(input, *others, seen, *forced))]
     NothingDecodable {
         /// The first input.
         input: Arc<str>,
-        /// What it begins like.
+        /// How many inputs there were besides it.
+        others: usize,
+        /// What the first one begins like.
         seen: Seen,
         /// The format that was asked for.
         forced: Option<Format>,
@@ -50,20 +52,24 @@ pub enum ReplayError {
 }
 
 /// What was expected, what is there, and what to do next.
-fn nothing_decodable(input: &str, seen: &Seen, forced: Option<Format>) -> String {
+fn nothing_decodable(input: &str, others: usize, seen: &Seen, forced: Option<Format>) -> String {
+    let (inputs, first) = match others {
+        0 => (format!("{input} holds"), "it"),
+        others => (format!("{input} and {others} more hold"), "the first"),
+    };
     let begins = match seen {
-        Seen::Nothing => "it is empty".to_owned(),
-        seen => format!("it begins like {seen}"),
+        Seen::Nothing => format!("{first} is empty"),
+        seen => format!("{first} begins like {seen}"),
     };
     match (forced, seen) {
         (Some(forced), Seen::Record(format)) if *format != forced => format!(
-            "{input} holds no flows of {forced}: {begins} (leave --provider out, or name that source)"
+            "{inputs} no flows of {forced}: {begins} (leave --provider out, or name that source)"
         ),
-        (Some(forced), _) => format!("{input} holds no flows of {forced}: {begins}"),
-        (None, Seen::Record(_)) => format!("{input} holds no flows that can be read: {begins}"),
+        (Some(forced), _) => format!("{inputs} no flows of {forced}: {begins}"),
+        (None, Seen::Record(_)) => format!("{inputs} no flows that can be read: {begins}"),
         (None, _) => format!(
-            "{input} holds no flows that can be read: {begins} (JSON of Hubble, Goldmane or \
-             ztunnel is needed, one text on a line; --provider says which)"
+            "{inputs} no flows that can be read: {begins} (JSON of Hubble, Goldmane or ztunnel is \
+             needed, one text on a line; --provider says which)"
         ),
     }
 }

@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 use netenf_flows::{Input, Options, ReplayError};
 use rstest::rstest;
 
-use crate::recording::{HUBBLE, fixture, input, replay, replay_text};
+use crate::recording::{HUBBLE, Trickle, fixture, input, reader, replay, replay_text};
 
 fn gzip(text: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -35,6 +35,14 @@ fn the_first_bytes_tell(#[case] bytes: Vec<u8>) {
     let outcome = replay_text(bytes);
     assert_eq!(outcome.texts, [HUBBLE, HUBBLE]);
     assert_eq!(outcome.places, ["rec:1", "rec:2"]);
+}
+
+#[rstest]
+#[case::gzip(gzip(HUBBLE))]
+#[case::zstd(zstd(HUBBLE))]
+fn a_slow_pipe_may_be_packed(#[case] bytes: Vec<u8>) {
+    let outcome = replay(vec![reader("pipe", Trickle::new(bytes))], Options::default());
+    assert_eq!(outcome.texts, [HUBBLE]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use netenf_learn::{
     Transport, Verdict,
 };
 
-use crate::recording::{Outcome, fixture, lines, observations, replay};
+use crate::recording::{Outcome, fixture, input, lines, observations, replay};
 
 fn all(inputs: Vec<Input>) -> Outcome {
     let outcome = replay(inputs, Options { strict: true, ..Options::default() });
@@ -173,4 +173,18 @@ fn ztunnel_of_our_own() {
     assert_eq!(count(&flows, |flow| flow.verdict == Verdict::Audit), 2);
     assert_eq!(count(&flows, |flow| flow.verdict == Verdict::Dropped), 5);
     assert_eq!(count(&flows, |flow| flow.denied_by.is_some()), 3);
+}
+
+#[test]
+fn every_flow_of_the_field_reports() {
+    let Some(shared) = netenf_testkit::shared() else { return };
+    let cases = std::fs::read_to_string(shared.join("cases/cases.md")).unwrap();
+    let blocks = cases.split("```json\n").skip(1);
+    let inputs = blocks.enumerate().flat_map(|(number, block)| {
+        let json = block.split("```").next().unwrap_or_default();
+        let lines = json.lines().filter(|line| line.starts_with('{'));
+        lines.map(move |line| input(&format!("block {number}"), line))
+    });
+    let outcome = all(inputs.collect());
+    assert_eq!((outcome.summary.lines, outcome.records.len()), (65, 65));
 }

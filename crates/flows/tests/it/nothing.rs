@@ -76,6 +76,15 @@ fn the_first_bad_line_is_told_too() {
 }
 
 #[test]
+fn several_inputs_are_counted() {
+    let inputs = vec![input("a", "- x"), input("b", ""), input("c", "z")];
+    let outcome = replay(inputs, Options::default());
+    let message = outcome.errors[0].to_string();
+    let start = "a and 2 more hold no flows that can be read: the first begins like YAML (";
+    assert!(message.starts_with(start), "{message}");
+}
+
+#[test]
 fn one_good_input_is_enough() {
     let inputs = vec![input("bad", "hello"), Input::File(fixture("ztunnel.jsonl"))];
     let outcome = replay(inputs, Options::default());

@@ -1,6 +1,6 @@
 //! Recordings for the tests, and what a replay made of them.
 
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use netenf_flows::{Decoder, Format, Input, Options, Record, Replay, ReplayError, Summary};
@@ -79,4 +79,28 @@ pub(crate) fn observations(format: Format, lines: &[String]) -> Vec<Observation>
             Record::Lost(_) | Record::NodeStatus(_) => None,
         })
         .collect()
+}
+
+/// A pipe that gives a byte at a time, and is interrupted before each.
+pub(crate) struct Trickle {
+    bytes: std::vec::IntoIter<u8>,
+    is_interrupted: bool,
+}
+
+impl Trickle {
+    pub(crate) fn new(bytes: impl Into<Vec<u8>>) -> Self {
+        Self { bytes: bytes.into().into_iter(), is_interrupted: false }
+    }
+}
+
+impl Read for Trickle {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.is_interrupted = !self.is_interrupted;
+        if self.is_interrupted {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let (Some(to), Some(byte)) = (buffer.first_mut(), self.bytes.next()) else { return Ok(0) };
+        *to = byte;
+        Ok(1)
+    }
 }

@@ -6,7 +6,7 @@ use netenf_flows::{Format, Input, Options, Progress, Replay, ReplayError};
 use rstest::rstest;
 
 use crate::recording::{
-    GOLDMANE, HUBBLE, Outcome, ZTUNNEL, fixture, input, reader, replay, replay_text,
+    GOLDMANE, HUBBLE, Outcome, Trickle, ZTUNNEL, fixture, input, reader, replay, replay_text,
 };
 
 const AGENT_EVENT: &str = r#"{"agent_event":{},"node_name":"n1"}"#;
@@ -116,26 +116,10 @@ fn a_line_that_the_runtime_split_must_end() {
     assert_eq!(reason, "the last line was split by the container runtime and never ends");
 }
 
-/// Gives a byte at a time, and is interrupted before each.
-struct Trickle(Vec<u8>, bool);
-
-impl Read for Trickle {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.1 = !self.1;
-        if self.1 {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
-        let (Some(first), Some(to)) = (self.0.pop(), buffer.first_mut()) else { return Ok(0) };
-        *to = first;
-        Ok(1)
-    }
-}
-
 #[test]
 fn a_slow_pipe_is_read_to_its_end() {
     let text = format!("{HUBBLE}\n\n{HUBBLE}\n{HUBBLE}");
-    let bytes = text.bytes().rev().collect();
-    let outcome = replay(vec![reader("pipe", Trickle(bytes, false))], Options::default());
+    let outcome = replay(vec![reader("pipe", Trickle::new(text))], Options::default());
     assert_eq!(outcome.places, ["pipe:1", "pipe:3", "pipe:4"]);
 }
 
