@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    allow, completion, demote, diff, export, flows, get, history, learn, promote, rollback, status,
-    version,
+    allow, complete, completion, demote, diff, export, flows, get, history, learn, promote,
+    reference, rollback, status, version,
 };
 
 /// Learn which workloads talk to each other, review least-privilege policies, and enforce them
@@ -49,6 +49,15 @@ pub(crate) struct Global {
     pub(crate) color: Colour,
 }
 
+// === impl Global ===
+
+impl Global {
+    /// Whether objects of several namespaces may be shown.
+    pub(crate) fn spans_namespaces(&self) -> bool {
+        self.namespace.is_none() || self.all_namespaces
+    }
+}
+
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Colour {
@@ -76,6 +85,10 @@ pub(crate) enum Command {
     Status(status::Args),
     Completion(completion::Args),
     Version(version::Args),
+    #[command(hide = true)]
+    Reference(reference::Args),
+    #[command(name = "__complete", hide = true)]
+    Complete(complete::Args),
 }
 
 /// Drops what kubectl's own spelling adds, so that `kubectl-netenf` and `netenf` take the same words.

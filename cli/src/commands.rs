@@ -4,6 +4,7 @@ use crate::args::{Cli, Command};
 use crate::error::{CommandError, Exit};
 
 pub(crate) mod allow;
+pub(crate) mod complete;
 pub(crate) mod completion;
 pub(crate) mod demote;
 pub(crate) mod diff;
@@ -13,6 +14,7 @@ pub(crate) mod get;
 pub(crate) mod history;
 pub(crate) mod learn;
 pub(crate) mod promote;
+pub(crate) mod reference;
 pub(crate) mod rollback;
 pub(crate) mod status;
 pub(crate) mod version;
@@ -34,5 +36,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit, CommandError> {
         Command::Status(args) => status::run(global, args),
         Command::Completion(args) => completion::run(args),
         Command::Version(args) => version::run(args),
+        Command::Reference(args) => reference::run(args),
+        Command::Complete(args) => complete::run(global, args),
     }
 }

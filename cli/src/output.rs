@@ -100,10 +100,15 @@ pub(crate) fn yaml_documents(
     Ok(documents?.join("---\n"))
 }
 
-/// `TYPE/name`, as kubectl prints objects by name.
-pub(crate) fn name_line(object: &netenf_api::WorkloadNetworkPolicyProposal) -> String {
-    let name = object.metadata.name.as_deref().unwrap_or_default();
-    format!("workloadnetworkpolicyproposal.{}/{name}", netenf_api::GROUP)
+/// `TYPE/name`, as kubectl prints objects by name. Where several namespaces are shown the namespace stands
+/// before it, so that two of one name are told apart (case B34).
+pub(crate) fn object(key: &netenf_store::Key, namespaced: bool) -> String {
+    let kind = match key.kind {
+        netenf_store::Kind::Proposal => "workloadnetworkpolicyproposal",
+        netenf_store::Kind::Policy => "workloadnetworkpolicy",
+    };
+    let namespace = if namespaced { format!("{}/", key.namespace) } else { String::new() };
+    format!("{namespace}{kind}.{}/{}", netenf_api::GROUP, key.name)
 }
 
 /// An end as one word.

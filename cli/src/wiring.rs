@@ -114,6 +114,14 @@ pub(crate) fn learn(
         learner.error();
     }
     tell_bad_lines(&summary);
+    for input in summary.inputs.iter().filter(|input| input.is_abandoned) {
+        let seen =
+            input.seen.as_ref().map(|seen| format!(": it begins like {seen}")).unwrap_or_default();
+        tell(&crate::output::escaped(&format!(
+            "warning: {} holds no flows and was left out{seen}",
+            input.input
+        )));
+    }
     Ok((learner, summary))
 }
 

@@ -7,7 +7,7 @@ use netenf_store::{Stored, Verb};
 use super::learn::DryRun;
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
-use crate::output::{escaped, print, tell};
+use crate::output::{self, escaped, print, tell};
 use crate::wiring::store::Session;
 
 /// Ranges that "any outside address" leaves out: private and link-local ones, which are never outside.
@@ -83,7 +83,11 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
             tell(&escaped(&format!("warning: {}: {warning}", allowed.id)));
         }
         let dry = if args.dry_run.is_some() { " (dry run)" } else { "" };
-        lines.push_str(&format!("{} allows {}{dry}\n", object.key(), allowed.id));
+        lines.push_str(&format!(
+            "{} allows {}{dry}\n",
+            output::object(&object.key(), global.spans_namespaces()),
+            allowed.id
+        ));
         ids.push(allowed.id);
         *object = allowed.object;
     }

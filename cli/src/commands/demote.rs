@@ -7,7 +7,7 @@ use netenf_store::{Change, Key, Resource, Stored, Verb};
 use super::learn::DryRun;
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
-use crate::output::{print, tell};
+use crate::output::{self, print, tell};
 use crate::wiring::select::Selection;
 use crate::wiring::store::Session;
 
@@ -60,7 +60,10 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     for stored in found {
         let word = args.step(&session, stored, &mut changes, &mut records)?;
         let dry = if args.dry_run.is_some() { " (dry run)" } else { "" };
-        lines.push_str(&format!("{} demoted ({word}){dry}\n", stored.object.key()));
+        lines.push_str(&format!(
+            "{} demoted ({word}){dry}\n",
+            output::object(&stored.object.key(), global.spans_namespaces())
+        ));
     }
     session.write(changes, records)?;
     print(&lines)?;

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PLACE")]
     cluster_state: Vec<PathBuf>,
     #[command(flatten)]
-    filter: filter::Args,
+    filter: filter::FilterArgs,
     /// Count by who talks to whom instead of listing
     #[arg(long)]
     group: bool,

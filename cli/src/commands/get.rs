@@ -72,9 +72,10 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
             "items": found.iter().map(|stored| &stored.object).collect::<Vec<_>>(),
         }))?,
         Some(Format::Yaml) => yaml(&found)?,
-        Some(Format::Name) => {
-            found.iter().map(|stored| format!("{}\n", stored.object.key())).collect()
-        }
+        Some(Format::Name) => found
+            .iter()
+            .map(|stored| output::object(&stored.object.key(), global.spans_namespaces()) + "\n")
+            .collect(),
     })?;
     if found.is_empty() {
         tell("nothing found; kubectl netenf learn makes proposals, status says what was seen");
@@ -86,7 +87,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
 
 impl Args {
     fn table(&self, global: &Global, found: &[&Stored], wide: bool) -> String {
-        let namespaced = global.namespace.is_none() || global.all_namespaces;
+        let namespaced = global.spans_namespaces();
         let mut titles = vec!["NAME", "STATE", "RULES", "UNCOVERED", "NEW", "LAST-SEEN", "AGE"];
         if namespaced {
             titles.insert(0, "NAMESPACE");

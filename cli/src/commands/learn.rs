@@ -136,9 +136,9 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let text = match &mut session {
         Some(session) => {
             let learned = session.learn(&mut outcome, &index, args.fresh)?;
-            args.report_stored(&outcome, &learned)?
+            args.report_stored(&outcome, &learned, global.spans_namespaces())?
         }
-        None => args.report(&outcome)?,
+        None => args.report(&outcome, global.spans_namespaces())?,
     };
     print(&text)?;
     tell_funnel(&outcome, &summary);
@@ -214,13 +214,14 @@ impl Args {
     }
 
     /// Without a folder the proposals themselves are the output (D7).
-    fn report(&self, outcome: &Outcome) -> Result<String, CommandError> {
+    fn report(&self, outcome: &Outcome, spans: bool) -> Result<String, CommandError> {
         let last = outcome.window.map(|(_, last)| last);
         let objects = outcome.proposals.iter().map(|proposal| render::proposal(proposal, last));
         match self.output {
             Some(Format::Json) => output::json(&wiring::funnel(&outcome.funnel)),
             Some(Format::Name) => {
-                Ok(objects.map(|object| output::name_line(&object) + "\n").collect())
+                let key = |object| netenf_store::Resource::from(object).key();
+                Ok(objects.map(|object| output::object(&key(object), spans) + "\n").collect())
             }
             Some(Format::Yaml) | None => output::yaml_documents(objects),
         }
@@ -231,17 +232,20 @@ impl Args {
         &self,
         outcome: &Outcome,
         learned: &store::Learned,
+        spans: bool,
     ) -> Result<String, CommandError> {
         match self.output {
             Some(Format::Json) => output::json(&wiring::funnel(&outcome.funnel)),
             Some(Format::Name) => {
-                Ok(learned.changes.iter().map(|change| format!("{}\n", change.object)).collect())
+                let name = |change: &store::Change| output::object(&change.object, spans) + "\n";
+                Ok(learned.changes.iter().map(name).collect())
             }
             Some(Format::Yaml) => output::yaml_documents(learned.proposals.iter().cloned()),
             None => {
                 let dry = if self.dry_run.is_some() { " (dry run)" } else { "" };
-                let line =
-                    |change: &store::Change| format!("{} {}{dry}\n", change.object, change.verb);
+                let line = |change: &store::Change| {
+                    format!("{} {}{dry}\n", output::object(&change.object, spans), change.verb)
+                };
                 Ok(learned.changes.iter().map(line).collect())
             }
         }

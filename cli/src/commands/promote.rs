@@ -119,7 +119,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
             refused.join(", ")
         )));
     }
-    args.write(&session, plans)
+    args.write(global, &session, plans)
 }
 
 // === impl Args ===
@@ -175,28 +175,41 @@ impl Args {
     fn show(&self, plans: &[Plan<'_>]) -> Result<(), CommandError> {
         if self.output == Some(JsonOnly::Json) {
             let item = |item: &Item| json!({"item": item.name, "result": word(item.result), "message": item.message, "hint": item.hint});
-            let plan = |plan: &Plan<'_>| json!({"object": plan.stored.object.key().to_string(), "mode": self.mode(), "preflight": plan.items.iter().map(item).collect::<Vec<_>>()});
+            let plan = |plan: &Plan<'_>| json!({"namespace": plan.stored.object.key().namespace, "name": plan.stored.object.key().name, "mode": self.mode(), "preflight": plan.items.iter().map(item).collect::<Vec<_>>()});
             return print(&output::json(
                 &json!({"items": plans.iter().map(plan).collect::<Vec<_>>()}),
             )?);
         }
-        for plan in plans {
-            let name = plan.stored.object.key().name;
+        let names = plans.iter().map(|plan| plan.stored.object.key().name);
+        let messages =
+            plans.iter().flat_map(|plan| &plan.items).map(|item| item.message.chars().count());
+        // Long messages break the column rather than push all others to the right.
+        let width = messages.filter(|length| *length <= 60).max().unwrap_or(0);
+        for (plan, name) in plans.iter().zip(names) {
             for item in &plan.items {
-                tell(&line(&name, item));
+                tell(&line(&name, item, width));
             }
         }
         Ok(())
     }
 
-    fn write(&self, session: &Session, plans: Vec<Plan<'_>>) -> Result<Exit, CommandError> {
+    fn write(
+        &self,
+        global: &Global,
+        session: &Session,
+        plans: Vec<Plan<'_>>,
+    ) -> Result<Exit, CommandError> {
         let mut changes = Vec::new();
         let mut records = Vec::new();
         let mut lines = String::new();
         let dry = if self.dry_run.is_some() { " (dry run)" } else { "" };
         for plan in plans {
             records.push(record(self.mode(), &plan.policy));
-            lines.push_str(&format!("{} promoted ({}){dry}\n", plan.policy.key(), self.mode()));
+            lines.push_str(&format!(
+                "{} promoted ({}){dry}\n",
+                output::object(&plan.policy.key(), global.spans_namespaces()),
+                self.mode()
+            ));
             if plan.stored.object.as_policy().is_some() {
                 changes.push(plan.stored.replace(plan.policy));
             } else {
@@ -263,7 +276,7 @@ fn word(verdict: Verdict) -> &'static str {
 }
 
 /// A preflight line: what was checked, how it came out, and what to do about it.
-fn line(name: &str, item: &Item) -> String {
+fn line(name: &str, item: &Item, width: usize) -> String {
     let result = match item.result {
         Verdict::Pass => painted(32, "pass"),
         Verdict::Warn => painted(33, "warn"),
@@ -272,5 +285,5 @@ fn line(name: &str, item: &Item) -> String {
     };
     let hint = item.hint.as_deref().filter(|_| item.result == Verdict::Fail);
     let hint = hint.map(|hint| format!("  ({hint})")).unwrap_or_default();
-    format!("PREFLIGHT  {}  {}  {result}{hint}", escaped(name), escaped(&item.message))
+    format!("PREFLIGHT  {}  {:<width$}  {result}{hint}", escaped(name), escaped(&item.message))
 }

@@ -6,7 +6,7 @@ use netenf_store::Verb;
 use super::learn::DryRun;
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
-use crate::output::print;
+use crate::output::{self, print};
 use crate::wiring::select::Selection;
 use crate::wiring::store::Session;
 
@@ -67,6 +67,10 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         Session::record(Verb::Rollback, &object, format!("back to revision {}", revision.number));
     session.write(vec![stored.replace(object)], vec![record])?;
     let dry = if args.dry_run.is_some() { " (dry run)" } else { "" };
-    print(&format!("{key} rolled back to revision {}{dry}\n", revision.number))?;
+    print(&format!(
+        "{} rolled back to revision {}{dry}\n",
+        output::object(&key, global.spans_namespaces()),
+        revision.number
+    ))?;
     Ok(Exit::Done)
 }

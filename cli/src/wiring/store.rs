@@ -41,7 +41,7 @@ pub(crate) struct Learned {
 /// One changed object.
 #[derive(Debug)]
 pub(crate) struct Change {
-    pub(crate) object: String,
+    pub(crate) object: Key,
     pub(crate) verb: &'static str,
 }
 
@@ -206,7 +206,7 @@ impl Session {
             batch.records.push(Self::record(Verb::Learn, &object.clone().into(), summary));
         }
         batch.changes.extend(change);
-        learned.changes.push(Change { object: key.to_string(), verb });
+        learned.changes.push(Change { object: key, verb });
         learned.proposals.push(object);
     }
 
@@ -246,7 +246,7 @@ impl Session {
             let mut policy = policy.clone();
             monitor::record(&mut policy, violations);
             batch.changes.push(stored.replace(policy));
-            learned.changes.push(Change { object: key.to_string(), verb: "has violations" });
+            learned.changes.push(Change { object: key, verb: "has violations" });
         }
     }
 

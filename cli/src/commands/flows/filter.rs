@@ -12,7 +12,7 @@ use crate::error::CommandError;
 /// The filters as typed. `--not` before a filter makes it its `not_` twin (see `args::spelled_as_plugin`).
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Filters")]
-pub(crate) struct Args {
+pub(crate) struct FilterArgs {
     /// Either end: KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address, CIDR or name, world, host, apiserver
     #[arg(value_name = "WORKLOAD")]
     ends: Vec<String>,
@@ -107,7 +107,7 @@ enum Test {
 // === impl Filter ===
 
 impl Filter {
-    pub(crate) fn new(args: &Args, namespace: Option<&str>) -> Result<Self, CommandError> {
+    pub(crate) fn new(args: &FilterArgs, namespace: Option<&str>) -> Result<Self, CommandError> {
         if args.not {
             return Err(CommandError::usage("--not stands before the filter that it turns around")
                 .hint("for example: --not --peer host"));

@@ -125,7 +125,7 @@ fn target(block: IpNet, except: Option<Vec<String>>, wanted: &PeerRef) -> Target
         address: Some(address),
         // What is true of one peer is not true of a network.
         ..if single {
-            wanted.clone()
+            PeerRef { addresses: Vec::new(), ..wanted.clone() }
         } else {
             PeerRef { kind: Some("External".to_owned()), ..PeerRef::default() }
         }

@@ -31,9 +31,10 @@ pub(super) fn is_same(one: &PeerRef, other: &PeerRef) -> bool {
 
 /// Every address of the peer as a block, sorted.
 pub(super) fn blocks(peer: &PeerRef) -> Vec<IpNet> {
-    let text = peer.address.as_deref().unwrap_or_default();
+    let texts = peer.address.iter().chain(&peer.addresses);
+    let addresses = texts.flat_map(|text| text.split([',', ' ']));
     let mut blocks: Vec<IpNet> =
-        text.split([',', ' ']).filter_map(|address| block(address.trim())).collect();
+        addresses.filter_map(|address| block(address.trim())).collect();
     blocks.sort_unstable();
     blocks.dedup();
     blocks
