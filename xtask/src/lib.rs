@@ -5,8 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
+pub mod bench;
 pub mod crds;
 pub mod protos;
+pub mod tidy;
 
 /// A file that a generator would write, with its path from the repository root.
 #[derive(Debug, Clone, PartialEq, Eq)]

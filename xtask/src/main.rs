@@ -1,11 +1,12 @@
-//! `cargo run -p xtask -- codegen`: writes every generated file.
+//! `cargo run -p xtask -- codegen` writes every generated file, `-- bench` measures whole programs.
 
 use anyhow::{Context, bail};
 
 fn main() -> anyhow::Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("codegen") => write(),
-        _ => bail!("usage: cargo run -p xtask -- codegen"),
+        Some("bench") => xtask::bench::run(),
+        _ => bail!("usage: cargo run -p xtask -- codegen|bench"),
     }
 }
 
