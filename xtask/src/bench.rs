@@ -31,11 +31,12 @@ const ROUNDS: usize = 5;
 /// How many lines are compared to show that the recording has the genuine shape.
 const COMPARED: usize = 5_000;
 
-/// A cluster of 5,000 workloads with 100,000 edges.
-const LARGE: &str = "--workloads 5000 --edges 100000 --namespaces 100 --nodes 100";
+/// A cluster of 5,000 workloads.
+const LARGE: &str = "--workloads 5000 --namespaces 100 --nodes 100";
 
-/// Recordings of that cluster, by their number of flows.
-const LENGTHS: [u64; 2] = [1_000_000, 10_000_000];
+/// Recordings of that cluster: how many pairs of workloads talk, and how many flows there are.
+const RECORDINGS: [(u64, u64); 4] =
+    [(50_000, 1_000_000), (50_000, 10_000_000), (100_000, 1_000_000), (100_000, 10_000_000)];
 
 /// The programs that are measured.
 struct Programs {
@@ -211,13 +212,14 @@ impl Programs {
     fn fill_memory(&self, report: &mut String) -> anyhow::Result<()> {
         let _ = write!(
             report,
-            "\n`generate-flows {LARGE} --flows N | kubectl-netenf learn --input-file - -o json`:\n\n\
-             | flows | GB | wall s | user s | MB/s | peak RSS MB |\n|---|---|---|---|---|---|\n"
+            "\n`generate-flows {LARGE} --edges E --flows N | kubectl-netenf learn --input-file - -o json`:\n\n\
+             | edges | flows | GB | wall s | user s | MB/s | peak RSS MB |\n|---|---|---|---|---|---|---|\n"
         );
-        for flows in LENGTHS {
-            tell(&format!("piping {flows} flows of a large cluster"));
+        for (edges, flows) in RECORDINGS {
+            tell(&format!("piping {flows} flows of a cluster with {edges} edges"));
             let mut generate = Command::new(&self.generator);
-            generate.args(LARGE.split(' ')).args(["--flows", &flows.to_string()]);
+            generate.args(LARGE.split(' ')).args(["--edges", &edges.to_string()]);
+            generate.args(["--flows", &flows.to_string()]);
             let mut generator = generate.stdout(Stdio::piped()).spawn()?;
             let mut pipe = generator.stdout.take().context("generate-flows has no output")?;
             let (measured, size) = measure::fed(&self.netenf, &mut pipe)?;
@@ -225,7 +227,7 @@ impl Programs {
             let megabytes = measure::megabytes(size);
             let _ = writeln!(
                 report,
-                "| {flows} | {:.2} | {:.1} | {:.1} | {:.0} | {:.0} |",
+                "| {edges} | {flows} | {:.2} | {:.1} | {:.1} | {:.0} | {:.0} |",
                 megabytes / 1000.0,
                 measured.wall,
                 measured.user,

@@ -28,6 +28,8 @@ mod refusal;
 mod refuse;
 mod resource;
 mod rule;
+#[cfg(test)]
+mod sample;
 mod wanted;
 
 pub use accept::{Selection, accept_uncovered};

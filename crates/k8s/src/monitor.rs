@@ -81,10 +81,9 @@ pub fn denied(
     }));
     let mut found = Vec::new();
     for edge in edges {
-        let verdict = connection(index, edge).map(|connection| evaluate(&policies, &connection));
-        for (direction, decision) in verdict.iter().flat_map(|verdict| {
-            [(Direction::Egress, &verdict.egress), (Direction::Ingress, &verdict.ingress)]
-        }) {
+        let verdict = evaluate(&policies, &connection(index, edge));
+        let sides = [(Direction::Egress, &verdict.egress), (Direction::Ingress, &verdict.ingress)];
+        for (direction, decision) in sides {
             let Reason::NoRule { policies: blamed } = &decision.reason else { continue };
             let ours = guards.iter().filter(|guard| {
                 matches!(guard.body, Body::Kubernetes(_))
@@ -128,28 +127,28 @@ fn denied_by_istio(guards: &[Guard], edge: &SeenEdge) -> Vec<Denied> {
     denied.collect()
 }
 
-/// The edge as a connection; `None` where an end has neither labels nor an address.
-fn connection(index: &Index, edge: &SeenEdge) -> Option<Connection> {
-    Some(Connection {
-        source: end(index, &edge.source)?,
-        destination: end(index, &edge.destination)?,
+/// The edge as a connection.
+fn connection(index: &Index, edge: &SeenEdge) -> Connection {
+    Connection {
+        source: end(index, &edge.source),
+        destination: end(index, &edge.destination),
         protocol: edge.protocol,
         port: edge.port,
-    })
+    }
 }
 
-fn end(index: &Index, end: &SeenEnd) -> Option<End> {
+fn end(index: &Index, end: &SeenEnd) -> End {
     if let (Some(namespace), Some(labels)) = (&end.peer.namespace, &end.labels) {
-        return Some(End::Pod(Pod {
+        return End::Pod(Pod {
             namespace: namespace.clone(),
             namespace_labels: index.namespace_labels(namespace),
             labels: labels.clone(),
             ..Pod::default()
-        }));
+        });
     }
     let address = end.peer.address.or_else(|| end.peer.addresses.first().copied());
     // An end without an address is one that no rule by address can be said to match.
-    Some(End::Address(address.unwrap_or_else(|| std::net::IpAddr::from([0, 0, 0, 0]))))
+    End::Address(address.unwrap_or_else(|| std::net::IpAddr::from([0, 0, 0, 0])))
 }
 
 /// The record of denied traffic. Its id is a hash of what makes it distinct: policy, direction, peer,

@@ -138,6 +138,10 @@ pub fn classify(observation: &Observation) -> Class {
 fn dropped(observation: &Observation) -> Class {
     let protocol = protocol(&observation.transport);
     match (&observation.drop_reason, protocol) {
+        // Of an answer the other end was denied nothing.
+        (Some(DropReason::Policy), _) if observation.reply == Some(true) => {
+            Class::Skip(Skip::Reply)
+        }
         (Some(DropReason::Policy), protocol) => Class::Denied(protocol),
         (Some(DropReason::Other(_)) | None, Some(protocol)) => {
             Class::Refused(protocol, Skip::Rejected)

@@ -80,6 +80,9 @@ pub struct Caps {
     pub rules: usize,
     /// Ports of one peer.
     pub ports: usize,
+    /// Ports of all peers in a proposal: an object of more entries than this comes too near to what the API
+    /// server (1.5 MiB) and the folder store (4 MiB) hold.
+    pub entries: usize,
     /// Uncovered items in a proposal.
     pub uncovered: usize,
     /// Proposals.
@@ -100,7 +103,7 @@ impl Default for Config {
             subjects: Subjects::Standard,
             external: ExternalPeers::Uncovered,
             caps: Caps::default(),
-            pairing_window: Duration::from_secs(60),
+            pairing_window: Duration::from_mins(1),
             answer_within: Duration::from_secs(30),
             repetition: 10,
             cluster_domain: "cluster.local".into(),
@@ -115,6 +118,7 @@ impl Default for Caps {
         Self {
             rules: 250,
             ports: 100,
+            entries: 1_500,
             uncovered: 250,
             proposals: 10_000,
             edges: 1_000_000,

@@ -11,12 +11,15 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use netenf_policy::Protocol;
 
+use crate::classify::Skip;
+
 /// No edge.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// How many ways of naming the two ends of one connection are told apart (DESIGN §3: a node knows the
-/// workloads of its own pods only, so two nodes name the same ends differently).
-const VIEWS: usize = 4;
+/// How many edges of one connection are kept without a list of their own. There are several where two
+/// nodes name the same ends differently (a node knows the workloads of its own pods only), and where a
+/// service leads to several workloads.
+const INLINE: usize = 2;
 
 /// One end's address and port, hashed, and who it is.
 #[derive(Debug, Clone, Copy)]
@@ -29,14 +32,40 @@ pub(crate) struct Leg {
 /// What a report says about its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sign {
-    /// The sender opened it; it belongs to this edge, and stands for so many connections.
-    Open { edge: u32, weight: u32, syn: bool },
+    /// The sender opened it.
+    Open(Opening),
+    /// The sender opened it, and it teaches nothing for this reason; nor does what follows.
+    Ignored(Skip),
     /// The sender answered.
     Answer,
     /// A packet of an open connection in one direction or the other.
     Candidate,
     /// Refused or denied.
     Refused,
+}
+
+/// A report of an opened connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Opening {
+    /// The edge that it belongs to.
+    pub(crate) edge: u32,
+    /// How many connections it stands for.
+    pub(crate) weight: u32,
+    /// Whether it is a packet that opens, rather than a record of a connection.
+    pub(crate) syn: bool,
+    /// Whether the source says that the other end took it.
+    pub(crate) taken: bool,
+    /// Whether the client addressed a service.
+    pub(crate) by_service: bool,
+}
+
+/// An edge that a connection was reported for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slot {
+    pub(crate) edge: u32,
+    pub(crate) weight: u32,
+    /// The leg that opened it.
+    pub(crate) leg: u8,
 }
 
 /// One connection, as far as it is known.
@@ -48,15 +77,19 @@ pub(crate) struct Interval {
     pub(crate) party: [u32; 2],
     pub(crate) port: [u16; 2],
     pub(crate) protocol: Protocol,
-    /// Edges that it was reported for, with the opener's leg and the weight.
-    pub(crate) edges: [(u32, u8, u32); VIEWS],
+    slots: [Slot; INLINE],
+    more: Vec<Slot>,
     opened: [i64; 2],
     answered: [(i64, i64); 2],
     /// The first three distinct seconds in which the leg sent a SYN: a repeated SYN is an unanswered one.
     syns: [[i64; 3]; 2],
     /// Packets of unknown direction that the leg sent.
     pub(crate) candidates: [u32; 2],
-    pub(crate) refused: bool,
+    refused: bool,
+    /// Whether some report says which service the client addressed.
+    pub(crate) by_service: bool,
+    /// Why it teaches nothing, if one of its openings says so.
+    pub(crate) ignored: Option<Skip>,
 }
 
 /// How an attempt to open a connection ended.
@@ -77,32 +110,22 @@ pub(crate) enum Ending {
 pub(crate) struct Table {
     map: HashMap<u64, Vec<Interval>, RandomState>,
     window: i64,
-    answer_within: i64,
     capacity: usize,
     held: usize,
     /// Edges that counted a connection twice before two of its intervals were merged.
     pub(crate) corrections: Vec<(u32, u64)>,
 }
 
-/// What a report changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Change {
-    /// How many connections more the edge has.
-    pub(crate) connections: u32,
-    /// Whether this is the edge's first report of this connection.
-    pub(crate) fresh: bool,
-}
-
 // === impl Table ===
 
 impl Table {
-    pub(crate) fn new(window: i64, answer_within: i64, capacity: usize) -> Self {
+    pub(crate) fn new(window: i64, capacity: usize) -> Self {
         let map = HashMap::default();
         let corrections = Vec::new();
-        Self { map, window, answer_within, capacity: capacity.max(2), held: 0, corrections }
+        Self { map, window, capacity: capacity.max(2), held: 0, corrections }
     }
 
-    /// Takes in a report from `source` to `destination`.
+    /// Takes in a report from `source` to `destination`; returns how many connections more its edge has.
     pub(crate) fn report(
         &mut self,
         source: Leg,
@@ -110,7 +133,7 @@ impl Table {
         protocol: Protocol,
         time: i64,
         sign: Sign,
-    ) -> Change {
+    ) -> u32 {
         let swapped = source.hash > destination.hash;
         let (low, high) = if swapped { (destination, source) } else { (source, destination) };
         let leg = usize::from(swapped);
@@ -143,18 +166,17 @@ impl Table {
     }
 
     /// Takes out the half of the connections that was last seen longest ago.
-    pub(crate) fn retire(&mut self, mut out: impl FnMut(&Interval, i64)) {
+    pub(crate) fn retire(&mut self, mut out: impl FnMut(&Interval)) {
         let mut lasts: Vec<i64> =
             self.map.values().flatten().map(|interval| interval.last).collect();
         let middle = lasts.len() / 2;
         let (_, &mut median, _) = lasts.select_nth_unstable(middle);
-        let answer_within = self.answer_within;
         let mut held = 0;
         self.map.retain(|_, intervals| {
             intervals.retain(|interval| {
                 let keep = interval.last > median;
                 if !keep {
-                    out(interval, answer_within);
+                    out(interval);
                 }
                 keep
             });
@@ -164,9 +186,14 @@ impl Table {
         self.held = held;
     }
 
+    /// How many connections are held.
+    pub(crate) fn len(&self) -> usize {
+        self.held
+    }
+
     /// Shows every connection that is still held.
-    pub(crate) fn for_each(&self, mut show: impl FnMut(&Interval, i64)) {
-        self.map.values().flatten().for_each(|interval| show(interval, self.answer_within));
+    pub(crate) fn for_each(&self, show: impl FnMut(&Interval)) {
+        self.map.values().flatten().for_each(show);
     }
 }
 
@@ -191,6 +218,12 @@ fn tuple_key(low: u64, high: u64, protocol: Protocol) -> u64 {
     low.rotate_left(23).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ high ^ ((protocol as u64) << 60)
 }
 
+// === impl Slot ===
+
+impl Slot {
+    const EMPTY: Self = Self { edge: NONE, weight: 0, leg: 0 };
+}
+
 // === impl Interval ===
 
 impl Interval {
@@ -201,54 +234,72 @@ impl Interval {
             party: [low.party, high.party],
             port: [low.port, high.port],
             protocol,
-            edges: [(NONE, 0, 0); VIEWS],
+            slots: [Slot::EMPTY; INLINE],
+            more: Vec::new(),
             opened: [i64::MAX; 2],
             answered: [(i64::MAX, i64::MIN); 2],
             syns: [[i64::MAX; 3]; 2],
             candidates: [0; 2],
             refused: false,
+            by_service: false,
+            ignored: None,
         }
     }
 
-    fn apply(&mut self, leg: usize, time: i64, sign: Sign) -> Change {
+    /// The edges that it was reported for.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().chain(&self.more).filter(|slot| slot.edge != NONE)
+    }
+
+    fn apply(&mut self, leg: usize, time: i64, sign: Sign) -> u32 {
         match sign {
-            Sign::Open { edge, weight, syn } => {
-                self.opened[leg] = self.opened[leg].min(time);
-                if syn {
-                    insert_smallest(&mut self.syns[leg], time.div_euclid(1_000_000_000));
-                }
-                self.count(edge, leg, weight)
-            }
-            Sign::Answer => {
-                let (first, last) = self.answered[leg];
-                self.answered[leg] = (first.min(time), last.max(time));
-                Change::default()
-            }
-            Sign::Candidate => {
-                self.candidates[leg] = self.candidates[leg].saturating_add(1);
-                Change::default()
-            }
-            Sign::Refused => {
-                self.refused = true;
-                Change::default()
-            }
+            Sign::Open(opening) => return self.open(leg, time, opening),
+            Sign::Ignored(skip) => self.ignore(Some(skip)),
+            Sign::Answer => self.answer(leg, time),
+            Sign::Candidate => self.candidates[leg] = self.candidates[leg].saturating_add(1),
+            Sign::Refused => self.refused = true,
         }
+        0
     }
 
-    /// Counts the connection for `edge`: once, however often it is reported.
-    fn count(&mut self, edge: u32, leg: usize, weight: u32) -> Change {
-        for slot in &mut self.edges {
-            if slot.0 == edge {
-                let more = weight.saturating_sub(slot.2);
-                slot.2 += more;
-                return Change { connections: more, fresh: false };
+    fn open(&mut self, leg: usize, time: i64, opening: Opening) -> u32 {
+        let Opening { edge, weight, syn, taken, by_service } = opening;
+        self.opened[leg] = self.opened[leg].min(time);
+        self.by_service |= by_service;
+        if syn {
+            insert_smallest(&mut self.syns[leg], time.div_euclid(1_000_000_000));
+        }
+        if taken {
+            self.answer(1 - leg, time);
+        }
+        self.count(Slot { edge, weight, leg: u8::from(leg == 1) })
+    }
+
+    fn answer(&mut self, leg: usize, time: i64) {
+        let (first, last) = self.answered[leg];
+        self.answered[leg] = (first.min(time), last.max(time));
+    }
+
+    fn ignore(&mut self, skip: Option<Skip>) {
+        self.ignored = [self.ignored, skip].into_iter().flatten().min();
+    }
+
+    /// Counts the connection for an edge: once, however often it is reported.
+    fn count(&mut self, slot: Slot) -> u32 {
+        let known = self.slots.iter_mut().chain(&mut self.more);
+        for own in known {
+            if own.edge == slot.edge {
+                let more = slot.weight.saturating_sub(own.weight);
+                own.weight += more;
+                return more;
             }
-            if slot.0 == NONE {
-                *slot = (edge, u8::from(leg == 1), weight);
-                return Change { connections: weight, fresh: true };
+            if own.edge == NONE {
+                *own = slot;
+                return slot.weight;
             }
         }
-        Change::default()
+        self.more.push(slot);
+        slot.weight
     }
 
     fn touches(&self, other: &Self, window: i64) -> bool {
@@ -260,9 +311,9 @@ impl Interval {
     fn merge(&mut self, other: &Self, corrections: &mut Vec<(u32, u64)>) {
         self.first = self.first.min(other.first);
         self.last = self.last.max(other.last);
-        for &(edge, leg, weight) in other.edges.iter().filter(|slot| slot.0 != NONE) {
-            let change = self.count(edge, usize::from(leg), weight);
-            corrections.push((edge, u64::from(weight - change.connections)));
+        for slot in other.slots() {
+            let more = self.count(*slot);
+            corrections.push((slot.edge, u64::from(slot.weight - more)));
         }
         for leg in 0..2 {
             self.opened[leg] = self.opened[leg].min(other.opened[leg]);
@@ -274,6 +325,8 @@ impl Interval {
             }
         }
         self.refused |= other.refused;
+        self.by_service |= other.by_service;
+        self.ignore(other.ignored);
     }
 
     /// First and last report.
@@ -283,11 +336,7 @@ impl Interval {
 
     /// How the attempt that `leg` made ended.
     pub(crate) fn ending(&self, leg: usize, answer_within: i64) -> Ending {
-        let opened = self.opened[leg];
-        let (first, last) = self.answered[1 - leg];
-        let in_time = |answer: i64| answer.abs_diff(opened) <= answer_within.unsigned_abs();
-        let answered = first <= last && (in_time(first) || in_time(last));
-        if answered || (self.candidates[leg] > 0 && self.protocol == Protocol::Tcp) {
+        if self.is_answered(leg, answer_within) {
             Ending::Answered
         } else if self.refused {
             Ending::Refused
@@ -296,6 +345,18 @@ impl Interval {
         } else {
             Ending::Silent
         }
+    }
+
+    /// Whether the other end answered in time, or the packets of unknown direction say so: an opener goes
+    /// on only where it was answered (in TCP), and what comes back is an answer.
+    fn is_answered(&self, leg: usize, answer_within: i64) -> bool {
+        let opened = self.opened[leg];
+        let (first, last) = self.answered[1 - leg];
+        // Clocks of nodes differ, so an answer may seem to come before its question.
+        let in_time = first <= opened.saturating_add(answer_within)
+            && last >= opened.saturating_sub(answer_within);
+        let goes_on = self.candidates[leg] > 0 && self.protocol == Protocol::Tcp;
+        (first <= last && in_time) || goes_on || self.candidates[1 - leg] > 0
     }
 
     /// Three SYNs in three different seconds of half a minute: nobody repeats what was answered.

@@ -4,23 +4,27 @@
 //! Memory grows with distinct ends and edges, and with the connections of the pairing window up to a
 //! limit; never with the number of observations.
 
+use std::hash::BuildHasher as _;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
+use foldhash::fast::FixedState;
 use netenf_policy::Protocol;
 
 use crate::classify::{Class, Skip, classify};
 use crate::config::{Backend, Config};
-use crate::connection::{Leg, Sign, Table};
+use crate::connection::{Leg, Opening, Sign, Table};
 use crate::directory::Directory;
 use crate::identity::Party;
 use crate::observation::{
-    End, Endpoint, Entities, LostEvents, NodeState, NodeStatus, Observation, PodName, Provider,
-    TcpFlags, Transport,
+    End, Endpoint, Entities, Event, LostEvents, NodeState, NodeStatus, Observation, PodName,
+    Provider, Reporter, ServiceRef, TcpFlags, Transport,
 };
-use crate::resolve::{Resolved, is_ambient_probe, resolve};
+use crate::resolve::{Resolved, depends_on_time, is_ambient_probe, resolve};
 use crate::sum::{
-    Counters, DenialKey, EdgeKey, EdgeSum, KEPT, Map, NoteSum, PartySum, Tally, keep_smallest,
+    Counters, DenialKey, EdgeKey, EdgeSum, KEPT, Map, NoteSum, PartySum, Reckoning, Tally,
+    keep_smallest,
 };
 use crate::time::Timestamp;
 
@@ -37,7 +41,7 @@ pub struct Learner<D> {
     pub(crate) directory: D,
     pub(crate) parties: Vec<PartySum>,
     party_ids: Map<Party, u32>,
-    resolved: Map<(usize, Option<IpAddr>), Known>,
+    resolved: Map<ResolvedKey, Known>,
     pub(crate) edges: Vec<EdgeSum>,
     edge_ids: Map<EdgeKey, u32>,
     pub(crate) table: Table,
@@ -50,6 +54,8 @@ pub struct Learner<D> {
     pub(crate) probes: Map<(u32, u16, Protocol, IpAddr), NoteSum>,
     pub(crate) reporters: Vec<Reporting>,
     reporter_ids: Map<Arc<str>, u32>,
+    /// The node that reported last: mostly it is the next one, too.
+    last_reporter: Option<(Arc<str>, u32)>,
     pub(crate) names: Map<IpAddr, std::collections::BTreeSet<Arc<str>>>,
     pub(crate) losses: Map<(Option<Arc<str>>, Arc<str>), LossSum>,
     pub(crate) node_states: Map<Arc<str>, NodeSum>,
@@ -72,13 +78,16 @@ pub(crate) struct LossSum {
     pub(crate) last: Option<Timestamp>,
 }
 
-/// The last word of a source about a node.
-#[derive(Debug, Clone)]
+/// The last word of a source about a node; ordered by time, then by how bad it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NodeSum {
-    pub(crate) state: NodeState,
     pub(crate) time: Option<Timestamp>,
+    pub(crate) state: NodeState,
     pub(crate) message: Option<Arc<str>>,
 }
+
+/// The endpoint's place in memory, its address, the reporting node, and whether it is the caller.
+type ResolvedKey = (usize, Option<IpAddr>, Option<u32>, bool);
 
 /// An end that was resolved before. The endpoint is kept so that its address stays its own.
 struct Known {
@@ -86,11 +95,31 @@ struct Known {
     found: Result<u32, Skip>,
 }
 
-/// The two ends of an observation, resolved.
+/// The two ends of an observation, resolved, and the node that reported it.
 #[derive(Debug, Clone, Copy)]
 struct Ends {
     source: u32,
     destination: u32,
+    node: Option<u32>,
+}
+
+/// How much a learner keeps in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Distinct ends.
+    pub parties: usize,
+    /// Distinct edges.
+    pub edges: usize,
+    /// Connections that may still be paired.
+    pub connections: usize,
+    /// Groups of packets of unknown direction.
+    pub candidates: usize,
+    /// Ends that are remembered as they were reported.
+    pub resolved: usize,
+    /// Distinct denials.
+    pub denials: usize,
+    /// Nodes that reported.
+    pub reporters: usize,
 }
 
 // === impl Learner ===
@@ -98,12 +127,7 @@ struct Ends {
 impl<D: Directory> Learner<D> {
     /// A learner that has seen nothing.
     pub fn new(config: Config, directory: D) -> Self {
-        let nanos = |time: std::time::Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
-        let table = Table::new(
-            nanos(config.pairing_window),
-            nanos(config.answer_within),
-            config.caps.connections,
-        );
+        let table = Table::new(nanos(config.pairing_window), config.caps.connections);
         Self {
             config,
             directory,
@@ -120,6 +144,7 @@ impl<D: Directory> Learner<D> {
             probes: Map::default(),
             reporters: Vec::new(),
             reporter_ids: Map::default(),
+            last_reporter: None,
             names: Map::default(),
             losses: Map::default(),
             node_states: Map::default(),
@@ -161,23 +186,44 @@ impl<D: Directory> Learner<D> {
         }
     }
 
-    /// Notes a source's word about its nodes; the latest word counts.
+    /// Notes a source's word about its nodes; the latest word counts, of two at a time the worse.
     pub fn node_status(&mut self, status: &NodeStatus) {
         for node in &status.nodes {
             let sum =
-                NodeSum { state: status.state, time: status.time, message: status.message.clone() };
+                NodeSum { time: status.time, state: status.state, message: status.message.clone() };
             match self.node_states.get_mut(node) {
-                Some(known) if known.time > status.time => {}
+                Some(known) if *known >= sum => {}
                 Some(known) => *known = sum,
                 None => drop(self.node_states.insert(node.clone(), sum)),
             }
         }
     }
 
+    /// How much is kept in memory: it grows with distinct ends and edges, not with observations.
+    pub fn sizes(&self) -> Sizes {
+        Sizes {
+            parties: self.parties.len(),
+            edges: self.edges.len(),
+            connections: self.table.len(),
+            candidates: self.tally.candidates.len(),
+            resolved: self.resolved.len(),
+            denials: self.denials.len(),
+            reporters: self.reporters.len(),
+        }
+    }
+
+    pub(crate) fn reckoning(&self) -> Reckoning<'_> {
+        reckoning(&self.config, &self.edges)
+    }
+
     fn take(&mut self, observation: &Observation, class: Class) -> Result<(), Skip> {
         match class {
             Class::Skip(skip) => Err(skip),
             Class::Denied(protocol) => self.take_denied(observation, protocol),
+            // Dropped before the pod's identity was known: nobody's decision (case B59).
+            Class::Refused(..) if special::is_without_identity(observation) => {
+                Err(Skip::TransientIdentity)
+            }
             Class::Refused(protocol, skip) => {
                 if let Ok(ends) = self.ends(observation) {
                     self.report(observation, ends, protocol, Sign::Refused);
@@ -187,13 +233,16 @@ impl<D: Directory> Learner<D> {
             Class::Inexpressible => self.take_inexpressible(observation),
             Class::Answer(protocol) => {
                 let ends = self.ends(observation)?;
-                if let Some(node) = self.reporter(observation) {
+                if let Some(node) = ends.node {
                     self.reporters[node as usize].answers = true;
                 }
                 self.report(observation, ends, protocol, Sign::Answer);
                 Err(Skip::Reply)
             }
             Class::Candidate(protocol) => {
+                if let Some(skip) = of_probe(observation) {
+                    return Err(skip);
+                }
                 let ends = self.ends(observation)?;
                 self.local(observation, ends)?;
                 self.report(observation, ends, protocol, Sign::Candidate);
@@ -204,24 +253,26 @@ impl<D: Directory> Learner<D> {
     }
 
     fn take_open(&mut self, observation: &Observation, protocol: Protocol) -> Result<(), Skip> {
-        if self.reported_by_the_other_side(observation) {
+        if Self::reported_by_the_other_side(observation) {
             return Err(Skip::OtherSide);
         }
-        let port = observation.destination_port.unwrap_or_default();
-        if let Some(address) =
-            observation.source.address.filter(|address| is_ambient_probe(*address))
-        {
-            let workload = self.end(observation, &observation.destination)?;
-            let key = (workload, port, protocol, address);
-            self.probes.entry(key).or_insert(NoteSum::EMPTY).add(time_of(observation));
-            return Err(Skip::AmbientProbe);
-        }
         let ends = self.ends(observation)?;
-        self.local(observation, ends)?;
+        let port = observation.destination_port.unwrap_or_default();
+        let ignored = match of_probe(observation) {
+            Some(skip) => {
+                self.note_probe(observation, ends.destination, port, protocol);
+                Err(skip)
+            }
+            None => self.local(observation, ends),
+        };
+        if let Err(skip) = ignored {
+            self.report(observation, ends, protocol, Sign::Ignored(skip));
+            return Err(skip);
+        }
         if self.through_service(observation, ends, protocol, port)? {
             return Ok(());
         }
-        self.open(observation, ends, protocol, port)?;
+        self.open(observation, ends, protocol, port, observation.service.as_deref())?;
         Ok(())
     }
 
@@ -232,8 +283,9 @@ impl<D: Directory> Learner<D> {
         ends: Ends,
         protocol: Protocol,
         port: u16,
+        service: Option<&ServiceRef>,
     ) -> Result<(), Skip> {
-        let edge = self.open_too(observation, ends, protocol, port)?;
+        let edge = self.open_too(observation, ends, protocol, port, service)?;
         self.edges[edge as usize].observations += 1;
         Ok(())
     }
@@ -245,24 +297,28 @@ impl<D: Directory> Learner<D> {
         ends: Ends,
         protocol: Protocol,
         port: u16,
+        service: Option<&ServiceRef>,
     ) -> Result<u32, Skip> {
         let key = EdgeKey { source: ends.source, destination: ends.destination, port, protocol };
         let edge = self.edge(key)?;
-        let weight = u32::try_from(observation.connections).unwrap_or(u32::MAX);
-        let syn = matches!(observation.transport, Transport::Tcp(flags) if flags != TcpFlags::NONE);
-        let change = self.report(observation, ends, protocol, Sign::Open { edge, weight, syn });
-        let time = time_of(observation);
-        let node = self.reporter(observation);
+        let opening = Opening {
+            edge,
+            weight: u32::try_from(observation.connections).unwrap_or(u32::MAX),
+            syn: matches!(observation.transport, Transport::Tcp(flags) if flags != TcpFlags::NONE),
+            taken: is_taken(observation),
+            by_service: service.is_some(),
+        };
+        let connections = self.report(observation, ends, protocol, Sign::Open(opening));
         let sum = &mut self.edges[edge as usize];
-        sum.first = sum.first.min(time);
-        sum.last = sum.last.max(time);
-        sum.connections += u64::from(change.connections);
-        if change.fresh {
-            if let Some(node) = node {
-                sum.nodes.insert(node);
-            }
-            describe(sum, observation);
+        if let Some(time) = observation.time {
+            sum.first = sum.first.min(time.0);
+            sum.last = sum.last.max(time.0);
         }
+        sum.connections += u64::from(connections);
+        if let Some(node) = ends.node {
+            sum.nodes.insert(node);
+        }
+        describe(sum, observation, service);
         Ok(edge)
     }
 
@@ -272,17 +328,19 @@ impl<D: Directory> Learner<D> {
         ends: Ends,
         protocol: Protocol,
         sign: Sign,
-    ) -> crate::connection::Change {
+    ) -> u32 {
         let (source, destination) = legs(observation, ends);
-        let change = self.table.report(source, destination, protocol, time_of(observation), sign);
+        let connections =
+            self.table.report(source, destination, protocol, time_of(observation), sign);
         while let Some((edge, twice)) = self.table.corrections.pop() {
             self.edges[edge as usize].connections -= twice;
         }
         if self.table.is_full() {
-            let Self { table, tally, .. } = self;
-            table.retire(|interval, answer_within| tally.add(interval, answer_within));
+            let Self { table, tally, config, edges, .. } = self;
+            let reckoning = reckoning(config, edges);
+            table.retire(|interval| tally.add(interval, &reckoning));
         }
-        change
+        connections
     }
 
     fn edge(&mut self, key: EdgeKey) -> Result<u32, Skip> {
@@ -294,8 +352,12 @@ impl<D: Directory> Learner<D> {
         }
         let edge = u32::try_from(self.edges.len()).map_err(|_| Skip::Limit)?;
         self.edge_ids.insert(key, edge);
+        let party = |id: u32| &self.parties[id as usize].party;
+        let ends = (party(key.source), party(key.destination));
+        let rank = FixedState::default().hash_one((ends, key.port, key.protocol));
         self.edges.push(EdgeSum {
             key,
+            rank,
             first: i64::MAX,
             last: i64::MIN,
             observations: 0,
@@ -309,13 +371,21 @@ impl<D: Directory> Learner<D> {
 
     /// Both ends, or why the observation is skipped.
     fn ends(&mut self, observation: &Observation) -> Result<Ends, Skip> {
-        let source = self.end(observation, &observation.source)?;
-        let destination = self.end(observation, &observation.destination)?;
-        Ok(Ends { source, destination })
+        let node = self.reporter(observation);
+        let source = self.end(observation, &observation.source, node)?;
+        let destination = self.end(observation, &observation.destination, node)?;
+        Ok(Ends { source, destination, node })
     }
 
-    fn end(&mut self, observation: &Observation, end: &End) -> Result<u32, Skip> {
-        let key = (Arc::as_ptr(&end.endpoint).addr(), end.address);
+    fn end(
+        &mut self,
+        observation: &Observation,
+        end: &End,
+        node: Option<u32>,
+    ) -> Result<u32, Skip> {
+        // On Istio an end is its mesh identity as a caller, and its workload as the one that is called.
+        let calls = std::ptr::eq(end, &raw const observation.source);
+        let key = (Arc::as_ptr(&end.endpoint).addr(), end.address, node, calls);
         if let Some(known) = self.resolved.get(&key) {
             let found = known.found;
             if let (Ok(party), false) = (found, end.names.is_empty()) {
@@ -327,12 +397,11 @@ impl<D: Directory> Learner<D> {
         if let (Ok(party), false) = (found, end.names.is_empty()) {
             self.add_names(party, &end.names);
         }
-        if !end.address.is_some_and(|address| self.directory.is_reused(address)) {
+        if !depends_on_time(&self.directory, end) {
             if self.resolved.len() >= RESOLVED_LIMIT {
                 self.resolved.clear();
             }
-            let _endpoint = end.endpoint.clone();
-            self.resolved.insert(key, Known { _endpoint, found });
+            self.resolved.insert(key, Known { _endpoint: end.endpoint.clone(), found });
         }
         found
     }
@@ -384,7 +453,6 @@ impl<D: Directory> Learner<D> {
         sum.notes.extend(note);
         sum.notes.extend(waypoint.then_some(crate::resolve::WAYPOINT));
         let entities = end.endpoint.entities;
-        sum.as_world |= entities.contains(Entities::WORLD) || entities.is_empty();
         sum.as_node |=
             entities.contains(Entities::HOST) || entities.contains(Entities::REMOTE_NODE);
         if let (Some(node), true) = (&observation.node, end.endpoint.workload.is_some()) {
@@ -403,12 +471,21 @@ impl<D: Directory> Learner<D> {
 
     fn reporter(&mut self, observation: &Observation) -> Option<u32> {
         let node = observation.node.as_ref()?;
-        if let Some(&id) = self.reporter_ids.get(node) {
-            return Some(id);
+        if let Some((last, id)) = &self.last_reporter
+            && Arc::ptr_eq(last, node)
+        {
+            return Some(*id);
         }
-        let id = u32::try_from(self.reporters.len()).ok()?;
-        self.reporter_ids.insert(node.clone(), id);
-        self.reporters.push(Reporting { answers: false });
+        let id = match self.reporter_ids.get(node) {
+            Some(&id) => id,
+            None => {
+                let id = u32::try_from(self.reporters.len()).ok()?;
+                self.reporter_ids.insert(node.clone(), id);
+                self.reporters.push(Reporting { answers: false });
+                id
+            }
+        };
+        self.last_reporter = Some((node.clone(), id));
         Some(id)
     }
 
@@ -432,36 +509,58 @@ impl PartySum {
             names: std::collections::BTreeSet::new(),
             notes: std::collections::BTreeSet::new(),
             nodes: std::collections::BTreeSet::new(),
-            as_world: false,
             as_node: false,
         }
     }
 }
 
-/// Notes what a first report of a connection tells a reviewer.
-fn describe(sum: &mut EdgeSum, observation: &Observation) {
-    let service = match &observation.service {
-        Some(service) => match service.port {
-            Some(port) => format!("svc/{}:{port}", service.name),
-            None => format!("svc/{}", service.name),
-        },
-        None => "direct".to_owned(),
-    };
-    if !sum.services.contains(service.as_str()) {
-        keep_smallest(&mut sum.services, service.into(), KEPT);
+/// Notes what a report of a connection tells a reviewer.
+fn describe(sum: &mut EdgeSum, observation: &Observation, service: Option<&ServiceRef>) {
+    if let Some(service) = service.filter(|service| !sum.services.contains(*service)) {
+        keep_smallest(&mut sum.services, Arc::new(service.clone()), KEPT);
     }
-    let exact = |end: &End| match &end.endpoint.pod {
+    let exact = |end: &'_ End| match &end.endpoint.pod {
         Some(PodName::Exact(name)) => Some(name.clone()),
         Some(PodName::Generated(_)) | None => None,
     };
-    if let (Some(source), Some(destination)) =
-        (exact(&observation.source), exact(&observation.destination))
-    {
-        let pair = (source, destination);
-        if sum.example.as_ref().is_none_or(|known| pair < *known) {
-            sum.example = Some(pair);
+    let (from, to) = (&observation.source, &observation.destination);
+    let smaller = match (&sum.example, &from.endpoint.pod, &to.endpoint.pod) {
+        (Some((source, destination)), Some(PodName::Exact(from)), Some(PodName::Exact(to))) => {
+            (from, to) < (source, destination)
         }
+        (None, ..) => true,
+        (Some(_), ..) => false,
+    };
+    if smaller {
+        sum.example = exact(from).zip(exact(to)).or(sum.example.take());
     }
+}
+
+/// Whether a source's record of a connection says that the other end took it: the record comes from
+/// there, or is written when the connection is over.
+fn is_taken(observation: &Observation) -> bool {
+    observation.event == Event::Connection
+        && (observation.provider == Provider::Ztunnel
+            || observation.reporter == Some(Reporter::Destination))
+}
+
+/// Whether it belongs to a kubelet's probe under Istio ambient, from either end.
+fn of_probe(observation: &Observation) -> Option<Skip> {
+    let probe = |end: &End| end.address.is_some_and(is_ambient_probe);
+    match (probe(&observation.source), probe(&observation.destination)) {
+        (true, _) => Some(Skip::AmbientProbe),
+        (false, true) => Some(Skip::Reply),
+        (false, false) => None,
+    }
+}
+
+fn reckoning<'a>(config: &Config, edges: &'a [EdgeSum]) -> Reckoning<'a> {
+    let answer_within = nanos(config.answer_within);
+    Reckoning { edges, answer_within, limit: config.caps.edges }
+}
+
+fn nanos(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// The two legs of a connection: by address and port, or by who they are where there is no address.

@@ -31,8 +31,7 @@ pub mod time;
 pub use config::{Backend, Caps, Config, ExternalPeers, Scope, Subjects};
 pub use directory::{Directory, NoObjects};
 pub use identity::{Party, SelectorOrigin, Workload, WorkloadSelector};
-pub use learner::Learner;
-
+pub use learner::{Learner, Sizes};
 pub use observation::{
     Direction, DnsAnswer, DropReason, End, Endpoint, Entities, Event, Icmp, LostEvents, Network,
     NodeState, NodeStatus, Observation, PodName, PolicyRef, Provider, Reporter, ServiceRef,

@@ -293,7 +293,7 @@ pub struct NodeStatus {
 }
 
 /// State of a node as a flow source sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NodeState {
     /// Reports.
     Connected,

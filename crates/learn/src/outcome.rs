@@ -8,7 +8,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::classify::Skip;
 use crate::config::Backend;
 use crate::directory::Directory;
 use crate::learner::Learner;
@@ -33,13 +32,14 @@ impl<D: Directory> Learner<D> {
     /// What has been learned so far. Learning can go on afterwards.
     pub fn outcome(&self) -> Outcome {
         let mut tally: Tally = self.tally.clone();
-        self.table.for_each(|interval, answer_within| tally.add(interval, answer_within));
+        let reckoning = self.reckoning();
+        self.table.for_each(|interval| tally.add(interval, &reckoning));
         let cast = Cast::new(self);
         let merged = edge::merge(self, &cast, &tally);
         let mut drafts = Drafts::default();
-        let mut funnel = self.funnel(tally.replies);
+        let mut funnel = self.funnel(&tally);
         let mut placer = Placer::new(self, &cast, &merged);
-        placer.place(merged, &mut drafts, &mut funnel);
+        placer.place(&merged, &mut drafts, &mut funnel);
         let mut edges = std::mem::take(&mut placer.edges);
         edges.sort_by(|a, b| {
             (&a.source, &a.destination, a.protocol, a.port).cmp(&(
@@ -52,11 +52,12 @@ impl<D: Directory> Learner<D> {
         let denials = denial::denials(self, &cast);
         let mut proposals = drafts.proposals(&self.config);
         for proposal in &mut proposals {
-            self.finish(proposal, &cast, &denials);
+            self.finish(proposal, &denials);
         }
         Outcome {
             unplaced: drafts.unplaced(),
             proposals,
+            over_limit: drafts.over_limit(),
             funnel,
             edges,
             denials,
@@ -70,7 +71,7 @@ impl<D: Directory> Learner<D> {
         self.reporters.len()
     }
 
-    fn funnel(&self, replies: u64) -> Funnel {
+    fn funnel(&self, tally: &Tally) -> Funnel {
         let counters = &self.counters;
         let mut funnel = Funnel {
             received: counters.received,
@@ -79,16 +80,15 @@ impl<D: Directory> Learner<D> {
             lost: counters.lost,
             ..Funnel::default()
         };
-        for (skip, count) in &counters.skipped {
+        for (skip, count) in counters.skipped.iter().chain(&tally.skipped) {
             funnel.skip(skip.name(), *count);
         }
-        funnel.skip(Skip::Reply.name(), replies);
         funnel
     }
 
-    fn finish(&self, proposal: &mut Proposal, cast: &Cast, denials: &[Denial]) {
+    fn finish(&self, proposal: &mut Proposal, denials: &[Denial]) {
         proposal.learned_since = self.first;
-        proposal.gaps = self.gaps(&self.nodes_of(proposal, cast));
+        proposal.gaps = self.gaps(&self.nodes_of(proposal));
         proposal.denials = denials
             .iter()
             .filter(|denial| !denial.violation && is_about(denial, proposal))
@@ -96,9 +96,9 @@ impl<D: Directory> Learner<D> {
             .collect();
     }
 
-    fn nodes_of(&self, proposal: &Proposal, cast: &Cast) -> Vec<Arc<str>> {
+    fn nodes_of(&self, proposal: &Proposal) -> Vec<Arc<str>> {
         let known = self.directory.nodes_of(&proposal.subject);
-        if known.is_empty() { cast.nodes_of(self, &proposal.subject) } else { known }
+        if known.is_empty() { Cast::nodes_of(self, &proposal.subject) } else { known }
     }
 
     /// Losses and unreachable nodes that concern pods on `nodes`; all of them where no node is known.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ipnet::IpNet;
 use netenf_policy::{Labels, Protocol, Selector};
 
+use crate::classify::Skip;
 use crate::config::Backend;
 use crate::identity::{Workload, WorkloadSelector};
 use crate::observation::{Direction, NodeState};
@@ -19,6 +20,8 @@ pub struct Outcome {
     pub proposals: Vec<Proposal>,
     /// What was seen but belongs to no proposal: no selector, or not enforceable by the backend.
     pub unplaced: Vec<Unplaced>,
+    /// How many proposals are over the limit; what they would hold is told among `unplaced`.
+    pub over_limit: usize,
     /// What became of every observation.
     pub funnel: Funnel,
     /// Every edge that works, for the evaluation of policies; sorted.
@@ -46,8 +49,10 @@ pub struct SeenEdge {
     pub count: u64,
     /// Observations.
     pub observations: u64,
-    /// Whether they counted as learned, or else as uncovered.
+    /// Whether they counted as learned.
     pub learned: bool,
+    /// As what they were skipped, if they were; else, if not learned, they counted as uncovered.
+    pub skipped: Option<Skip>,
     /// First seen.
     pub first: Option<Timestamp>,
     /// Last seen.

@@ -56,6 +56,17 @@ pub(crate) fn resolve(
     by_entity(end)
 }
 
+/// Whether the same end may be someone else at another time.
+pub(crate) fn depends_on_time(directory: &dyn Directory, end: &End) -> bool {
+    let endpoint = &*end.endpoint;
+    let by_name = match (&endpoint.namespace, &endpoint.pod, &endpoint.workload) {
+        (Some(namespace), Some(pod), _) => directory.pod(namespace, pod).is_some(),
+        (Some(_), None, Some(_)) => true,
+        (Some(_) | None, ..) => false,
+    };
+    !by_name && end.address.is_some_and(|address| directory.is_reused(address))
+}
+
 /// Addresses that Istio ambient gives to the kubelet's probes (case B44).
 pub(crate) fn is_ambient_probe(address: IpAddr) -> bool {
     match address {
@@ -156,7 +167,7 @@ fn by_entity(end: &End) -> Result<Resolved, Skip> {
     }
     let node = is(Entities::HOST) || is(Entities::REMOTE_NODE);
     Ok(match (end.address, end.names.first()) {
-        (Some(address), _) if node => {
+        (Some(address), _) if node && !is_link_local(address) => {
             plain(Party::Node { name: address.to_string().into(), workload: None })
         }
         (Some(address), _) if is(Entities::UNMANAGED) => plain(Party::Unmanaged(address)),
@@ -183,7 +194,9 @@ fn of_pod(entry: &PodEntry, endpoint: &Endpoint) -> Resolved {
 }
 
 fn of_workload(workload: Workload, endpoint: &Endpoint) -> Resolved {
-    Resolved { party: Party::Workload(workload), labels: Some(labels_of(endpoint)), note: None }
+    // Pods of a workload always have labels: a source that shows none leaves them out.
+    let labels = Some(labels_of(endpoint)).filter(|labels| !labels.is_empty());
+    Resolved { party: Party::Workload(workload), labels, note: None }
 }
 
 fn of_labels(namespace: &Arc<str>, endpoint: &Endpoint) -> Resolved {

@@ -8,9 +8,10 @@ use foldhash::fast::RandomState;
 use netenf_policy::{Labels, Protocol};
 
 use crate::classify::Skip;
-use crate::connection::{Ending, Interval, NONE};
+use crate::connection::{Ending, Interval};
 use crate::identity::Party;
-use crate::observation::{Direction, PolicyRef};
+use crate::observation::{Direction, PolicyRef, ServiceRef};
+use crate::time::Timestamp;
 
 /// A hash map with a seed of its own for each process: input is hostile.
 pub(crate) type Map<K, V> = HashMap<K, V, RandomState>;
@@ -30,8 +31,6 @@ pub(crate) struct PartySum {
     pub(crate) notes: BTreeSet<&'static str>,
     /// Nodes that reported it as one of their own pods.
     pub(crate) nodes: BTreeSet<Arc<str>>,
-    /// Whether a link-local or other address of it is one that a rule by address matches.
-    pub(crate) as_world: bool,
     /// Whether it was seen as a node's own address.
     pub(crate) as_node: bool,
 }
@@ -49,13 +48,15 @@ pub(crate) struct EdgeKey {
 #[derive(Debug, Clone)]
 pub(crate) struct EdgeSum {
     pub(crate) key: EdgeKey,
+    /// Orders edges by what they are, not by when they came.
+    pub(crate) rank: u64,
     pub(crate) first: i64,
     pub(crate) last: i64,
     pub(crate) observations: u64,
     pub(crate) connections: u64,
-    /// Nodes that reported attempts, kept while none was answered.
+    /// Nodes that reported attempts.
     pub(crate) nodes: BTreeSet<u32>,
-    pub(crate) services: BTreeSet<Arc<str>>,
+    pub(crate) services: BTreeSet<Arc<ServiceRef>>,
     /// The smallest pair of pods that was seen.
     pub(crate) example: Option<(Arc<str>, Arc<str>)>,
 }
@@ -69,6 +70,8 @@ pub(crate) struct Endings {
     pub(crate) silent: u32,
     /// Packets of unknown direction that turned out to belong to it.
     pub(crate) joined: u64,
+    /// Whether a connection is known that addressed no service.
+    pub(crate) direct: bool,
 }
 
 /// Packets whose opener nothing told yet, grouped by what is likely the server's port.
@@ -98,7 +101,19 @@ pub(crate) struct CandidateSum {
 pub(crate) struct Tally {
     pub(crate) endings: Vec<Endings>,
     pub(crate) candidates: Map<CandidateKey, CandidateSum>,
-    pub(crate) replies: u64,
+    /// How many connections were counted for each of several edges.
+    pub(crate) overlaps: Map<Vec<u32>, u64>,
+    /// Packets of unknown direction that turned out to teach nothing.
+    pub(crate) skipped: BTreeMap<Skip, u64>,
+}
+
+/// What adding a connection to the tally needs to know.
+pub(crate) struct Reckoning<'a> {
+    pub(crate) edges: &'a [EdgeSum],
+    /// An answer later than this does not count.
+    pub(crate) answer_within: i64,
+    /// How many groups of packets of unknown direction are kept apart.
+    pub(crate) limit: usize,
 }
 
 /// Key of a denial.
@@ -107,6 +122,8 @@ pub(crate) struct DenialKey {
     pub(crate) edge: (u32, u32, Option<u16>, Option<Protocol>),
     pub(crate) direction: Option<Direction>,
     pub(crate) by: Option<Arc<PolicyRef>>,
+    /// Whether a policy of ours denied it.
+    pub(crate) ours: bool,
 }
 
 /// Counters of observations that are decided at once.
@@ -132,10 +149,12 @@ pub(crate) struct NoteSum {
 impl NoteSum {
     pub(crate) const EMPTY: Self = Self { observations: 0, first: i64::MAX, last: i64::MIN };
 
-    pub(crate) fn add(&mut self, time: i64) {
+    pub(crate) fn add(&mut self, time: Option<Timestamp>) {
         self.observations += 1;
-        self.first = self.first.min(time);
-        self.last = self.last.max(time);
+        if let Some(time) = time {
+            self.first = self.first.min(time.0);
+            self.last = self.last.max(time.0);
+        }
     }
 }
 
@@ -143,36 +162,49 @@ impl NoteSum {
 
 impl Tally {
     /// Adds a connection that no further report will change.
-    pub(crate) fn add(&mut self, interval: &Interval, answer_within: i64) {
-        let opener = self.add_edges(interval, answer_within);
+    pub(crate) fn add(&mut self, interval: &Interval, reckoning: &Reckoning<'_>) {
+        let openers = self.add_edges(interval, reckoning);
         for leg in 0..2 {
             let packets = u64::from(interval.candidates[leg]);
-            match opener {
+            match (openers[leg], openers[1 - leg], interval.ignored) {
                 _ if packets == 0 => {}
-                Some((edge, by)) if by == leg => self.endings_of(edge).joined += packets,
-                Some(_) => self.replies += packets,
-                None => self.add_candidates(interval, leg, packets),
+                (Some(edge), _, _) => self.endings_of(edge).joined += packets,
+                (None, Some(_), _) => self.skip(Skip::Reply, packets),
+                (None, None, Some(skip)) => self.skip(skip, packets),
+                (None, None, None) => self.add_candidates(interval, leg, packets, reckoning.limit),
             }
         }
     }
 
-    fn add_edges(&mut self, interval: &Interval, answer_within: i64) -> Option<(u32, usize)> {
-        let mut opener = None;
-        for &(edge, leg, _) in interval.edges.iter().filter(|slot| slot.0 != NONE) {
-            let leg = usize::from(leg);
-            let endings = self.endings_of(edge);
-            match interval.ending(leg, answer_within) {
+    /// Adds how the attempts ended; returns by leg the edge that stands for those it opened.
+    fn add_edges(&mut self, interval: &Interval, reckoning: &Reckoning<'_>) -> [Option<u32>; 2] {
+        let mut openers = [None, None];
+        let rank = |edge: u32| reckoning.edges[edge as usize].rank;
+        for slot in interval.slots() {
+            let leg = usize::from(slot.leg);
+            let endings = self.endings_of(slot.edge);
+            match interval.ending(leg, reckoning.answer_within) {
                 Ending::Answered => endings.answered = endings.answered.saturating_add(1),
                 Ending::Refused => endings.refused = endings.refused.saturating_add(1),
                 Ending::Repeated => endings.repeated = endings.repeated.saturating_add(1),
                 Ending::Silent => endings.silent = endings.silent.saturating_add(1),
             }
-            // The smallest edge, so that the order of the reports does not matter.
-            if opener.is_none_or(|(known, _)| edge < known) {
-                opener = Some((edge, leg));
+            endings.direct |= !interval.by_service;
+            if openers[leg].is_none_or(|known| rank(slot.edge) < rank(known)) {
+                openers[leg] = Some(slot.edge);
             }
         }
-        opener
+        if interval.slots().nth(1).is_some() {
+            let mut edges: Vec<u32> = interval.slots().map(|slot| slot.edge).collect();
+            edges.sort_unstable();
+            let both = interval.slots().map(|slot| slot.weight).min().unwrap_or_default();
+            *self.overlaps.entry(edges).or_default() += u64::from(both);
+        }
+        openers
+    }
+
+    fn skip(&mut self, skip: Skip, packets: u64) {
+        *self.skipped.entry(skip).or_default() += packets;
     }
 
     fn endings_of(&mut self, edge: u32) -> &mut Endings {
@@ -184,8 +216,9 @@ impl Tally {
     }
 
     /// The lower port is likelier the server's: clients get theirs from a high range.
-    fn add_candidates(&mut self, interval: &Interval, sender: usize, packets: u64) {
-        let server = match interval.port[0].cmp(&interval.port[1]) {
+    fn add_candidates(&mut self, interval: &Interval, sender: usize, packets: u64, limit: usize) {
+        let order = interval.port[0].cmp(&interval.port[1]);
+        let server = match order {
             Ordering::Less => 0,
             Ordering::Greater => 1,
             Ordering::Equal => 1 - sender,
@@ -196,14 +229,20 @@ impl Tally {
             port: interval.port[server],
             protocol: interval.protocol,
         };
-        let other_counted = sender == 1 && interval.candidates[0] > 0;
+        if self.candidates.len() >= limit && !self.candidates.contains_key(&key) {
+            return self.skip(Skip::Limit, packets);
+        }
+        // Packets both ways are one connection, in one group unless the ports are the same.
+        let counted = order != Ordering::Equal && sender == 1 && interval.candidates[0] > 0;
         let sum = self.candidates.entry(key).or_default();
         sum.observations += packets;
-        sum.connections += u64::from(!other_counted);
+        sum.connections += u64::from(!counted);
         keep_smallest(&mut sum.client_ports, interval.port[1 - server], KEPT);
         let (first, last) = interval.span();
-        sum.first = Some(sum.first.map_or(first, |known| known.min(first)));
-        sum.last = Some(sum.last.map_or(last, |known| known.max(last)));
+        // Zero stands for reports without a time.
+        let timed = |time: i64| Some(time).filter(|time| *time != 0);
+        sum.first = [sum.first, timed(first)].into_iter().flatten().min();
+        sum.last = [sum.last, timed(last)].into_iter().flatten().max();
     }
 }
 

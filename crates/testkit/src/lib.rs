@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+pub mod generate;
+pub mod peer;
+
 /// The folder of shared test data (`../shared` beside the checkout), if it is there.
 ///
 /// A clone without it may skip the tests that read it; under `CI` a missing folder is a failure,

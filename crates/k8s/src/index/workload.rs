@@ -98,7 +98,7 @@ impl Index {
         if known.selector.is_empty() && !known.is_object {
             known.selector = lasting(&pod.labels);
             known.labels = pod.labels.clone();
-            known.ports = pod.ports.clone();
+            known.ports.clone_from(&pod.ports);
         }
     }
 }

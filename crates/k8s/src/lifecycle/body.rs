@@ -1,5 +1,7 @@
 //! What must hold of the body of an object before it may act.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use netenf_api::{Backend, Direction};
 
@@ -36,6 +38,6 @@ pub(super) fn has_rules(resource: &Resource) -> bool {
 
 /// Whether the selector selects every pod.
 pub(super) fn is_empty(selector: &LabelSelector) -> bool {
-    selector.match_labels.as_ref().is_none_or(|labels| labels.is_empty())
+    selector.match_labels.as_ref().is_none_or(BTreeMap::is_empty)
         && selector.match_expressions.as_ref().is_none_or(Vec::is_empty)
 }

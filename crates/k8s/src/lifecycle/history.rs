@@ -5,6 +5,7 @@ use netenf_api::RuleEvidence;
 use serde::{Deserialize, Serialize};
 
 use super::body;
+use super::promote::note_mode;
 use super::refusal::{Reason, Refusal};
 use super::refuse::RuleKey;
 use super::resource::Resource;
@@ -85,7 +86,11 @@ pub fn rollback(current: &Resource, revision: &Revision) -> Result<Resource, Ref
     let mut restored = current.clone();
     match (&mut restored, &revision.object) {
         (Resource::Proposal(own), Resource::Proposal(old)) => own.spec = old.spec.clone(),
-        (Resource::Policy(own), Resource::Policy(old)) => own.spec = old.spec.clone(),
+        (Resource::Policy(own), Resource::Policy(old)) => {
+            let mode = own.spec.mode;
+            own.spec = old.spec.clone();
+            note_mode(own, mode);
+        }
         (Resource::Proposal(_), Resource::Policy(_))
         | (Resource::Policy(_), Resource::Proposal(_)) => {}
     }

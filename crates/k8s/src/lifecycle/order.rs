@@ -110,3 +110,6 @@ fn selector_order(selector: Option<&LabelSelector>) -> SelectorOrder<'_> {
             .collect(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,8 +33,7 @@ pub(super) fn is_same(one: &PeerRef, other: &PeerRef) -> bool {
 pub(super) fn blocks(peer: &PeerRef) -> Vec<IpNet> {
     let texts = peer.address.iter().chain(&peer.addresses);
     let addresses = texts.flat_map(|text| text.split([',', ' ']));
-    let mut blocks: Vec<IpNet> =
-        addresses.filter_map(|address| block(address.trim())).collect();
+    let mut blocks: Vec<IpNet> = addresses.filter_map(|address| block(address.trim())).collect();
     blocks.sort_unstable();
     blocks.dedup();
     blocks

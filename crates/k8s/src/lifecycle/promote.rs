@@ -74,16 +74,19 @@ pub fn set_mode(
         .map_err(|reason| Refusal::new("change the mode of", resource.key(), reason))?;
     let mut policy = policy.clone();
     let old = std::mem::replace(&mut policy.spec.mode, mode);
-    if old != mode
-        && let Some(status) = &mut policy.status
-    {
-        for acknowledged in &mut status.acknowledged_violations {
-            // Back in the mode that it was given in, there is nothing to note.
-            let returned = acknowledged.previous_mode == Some(mode);
-            acknowledged.previous_mode = (!returned).then_some(old);
-        }
-    }
+    note_mode(&mut policy, old);
     Ok(policy)
+}
+
+/// Notes in acknowledgements that they were given while the policy was in mode `old`.
+pub(super) fn note_mode(policy: &mut WorkloadNetworkPolicy, old: Mode) {
+    let mode = policy.spec.mode;
+    let Some(status) = policy.status.as_mut().filter(|_| old != mode) else { return };
+    for acknowledged in &mut status.acknowledged_violations {
+        // Back in the mode that it was given in, there is nothing to note.
+        let returned = acknowledged.previous_mode == Some(mode);
+        acknowledged.previous_mode = (!returned).then_some(old);
+    }
 }
 
 /// Metadata for the object that takes the place of another: a person's, not ours and not a tool's.

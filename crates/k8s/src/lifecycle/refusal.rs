@@ -14,7 +14,7 @@ pub struct Refusal {
     /// The object it was asked for.
     pub object: Key,
     /// Why it was refused.
-    pub reason: Reason,
+    pub reason: Box<Reason>,
 }
 
 /// Why a step was refused.
@@ -201,7 +201,7 @@ fn list(blocks: &[IpNet]) -> String {
 
 impl Refusal {
     pub(super) fn new(step: &'static str, object: Key, reason: Reason) -> Self {
-        Self { step, object, reason }
+        Self { step, object, reason: Box::new(reason) }
     }
 
     /// What a person can do next.

@@ -5,18 +5,21 @@ use std::sync::Arc;
 
 use netenf_policy::Protocol;
 
-use super::{DENIALS_LIMIT, Ends, Learner, time_of};
+use super::{DENIALS_LIMIT, Ends, Learner};
 use crate::classify::Skip;
 use crate::connection::Sign;
-use crate::directory::Directory;
+use crate::directory::{Directory, ServiceTarget};
 use crate::identity::Party;
 use crate::name::policy_name;
 use crate::observation::{
-    Direction, DnsAnswer, Entities, Event, Observation, Provider, Reporter, Transport,
+    Direction, DnsAnswer, End, Entities, Event, Observation, Provider, Reporter, ServiceRef,
+    Transport,
 };
 use crate::resolve::Resolved;
 use crate::sum::{DenialKey, NoteSum, keep_smallest};
 
+/// The service of the API server.
+const API_SERVICE: &str = "default/kubernetes";
 /// How many addresses names are kept for.
 const NAMES_LIMIT: usize = 1 << 17;
 
@@ -28,13 +31,15 @@ impl<D: Directory> Learner<D> {
         observation: &Observation,
         protocol: Option<Protocol>,
     ) -> Result<(), Skip> {
-        let init = |entities: Entities| entities.contains(Entities::INIT);
-        if init(observation.source.endpoint.entities)
-            || init(observation.destination.endpoint.entities)
-        {
+        if is_without_identity(observation) {
             return Err(Skip::TransientIdentity);
         }
         let ends = self.ends(observation)?;
+        if self.is_unknown_pod(&observation.source, ends.source)
+            || self.is_unknown_pod(&observation.destination, ends.destination)
+        {
+            return Err(Skip::TransientIdentity);
+        }
         if let Some(protocol) = protocol {
             self.report(observation, ends, protocol, Sign::Refused);
         }
@@ -43,19 +48,27 @@ impl<D: Directory> Learner<D> {
             Some(Reporter::Destination) => Some(Direction::Ingress),
             None => None,
         });
+        let ours = self.denied_by_ours(observation, ends);
         let key = DenialKey {
             edge: (ends.source, ends.destination, observation.destination_port, protocol),
             direction,
             by: observation.denied_by.clone(),
+            ours,
         };
         if self.denials.len() < DENIALS_LIMIT || self.denials.contains_key(&key) {
-            self.denials.entry(key).or_insert(NoteSum::EMPTY).add(time_of(observation));
+            self.denials.entry(key).or_insert(NoteSum::EMPTY).add(observation.time);
         }
-        if self.denied_by_ours(observation, ends) {
+        if ours {
             self.counters.violations += 1;
             return Ok(());
         }
         Err(Skip::Denied)
+    }
+
+    /// A pod that the source took for something outside: its identity was not known yet (case B59).
+    fn is_unknown_pod(&self, end: &End, party: u32) -> bool {
+        let is_pod = self.parties[party as usize].party.workload().is_some();
+        is_pod && end.endpoint.pod.is_none() && end.endpoint.entities.contains(Entities::WORLD)
     }
 
     fn denied_by_ours(&self, observation: &Observation, ends: Ends) -> bool {
@@ -93,7 +106,7 @@ impl<D: Directory> Learner<D> {
         {
             return Err(Skip::Limit);
         }
-        self.inexpressible.entry(key).or_insert(NoteSum::EMPTY).add(time_of(observation));
+        self.inexpressible.entry(key).or_insert(NoteSum::EMPTY).add(observation.time);
         Ok(())
     }
 
@@ -104,10 +117,12 @@ impl<D: Directory> Learner<D> {
             return Err(Skip::SamePod);
         }
         let from_host = source.endpoint.entities.contains(Entities::HOST);
+        if self.parties[ends.destination as usize].party.namespace().is_none() {
+            return Ok(());
+        }
         let Party::Node { name, .. } = &self.parties[ends.source as usize].party else {
             // Where the API server runs on the pod's node, Cilium reports both identities.
-            let is_pod = self.parties[ends.destination as usize].party.namespace().is_some();
-            return if from_host && is_pod { Err(Skip::NodeLocal) } else { Ok(()) };
+            return if from_host { Err(Skip::NodeLocal) } else { Ok(()) };
         };
         let runs_on = destination.address.and_then(|address| self.directory.node_of(address));
         let known = source.address.is_some_and(|address| {
@@ -122,7 +137,7 @@ impl<D: Directory> Learner<D> {
 
     /// Whether the connection is reported by the side that enforces too: ztunnel's outbound lines of
     /// connections within the mesh.
-    pub(super) fn reported_by_the_other_side(&self, observation: &Observation) -> bool {
+    pub(super) fn reported_by_the_other_side(observation: &Observation) -> bool {
         observation.provider == Provider::Ztunnel
             && observation.event == Event::Connection
             && observation.reporter == Some(Reporter::Source)
@@ -138,51 +153,108 @@ impl<D: Directory> Learner<D> {
         protocol: Protocol,
         port: u16,
     ) -> Result<bool, Skip> {
-        if self.is_api_server(observation, ends) {
-            let destination = self.plain_party(Party::ApiServer, observation)?;
-            self.open(observation, Ends { destination, ..ends }, protocol, port)?;
-            return Ok(true);
+        match self.service_target(observation, ends, protocol, port) {
+            Some(target) if target.node_port => {
+                self.open_node_port(observation, ends, protocol, port, target)?;
+                Ok(true)
+            }
+            Some(target) if &*target.service == API_SERVICE => {
+                let port = self.directory.api_server().map_or(port, |target| target.port);
+                self.open_api_server(observation, ends, protocol, port)?;
+                Ok(true)
+            }
+            Some(target) => self.open_backends(observation, ends, protocol, port, &target),
+            None if self.is_api_server(observation, ends) => {
+                self.open_api_server(observation, ends, protocol, port)?;
+                Ok(true)
+            }
+            None => Ok(false),
         }
-        if self.directory.is_empty() {
-            return Ok(false);
-        }
+    }
+
+    fn service_target(
+        &self,
+        observation: &Observation,
+        ends: Ends,
+        protocol: Protocol,
+        port: u16,
+    ) -> Option<ServiceTarget> {
         let by_address = matches!(
             self.parties[ends.destination as usize].party,
             Party::External(_) | Party::Node { .. } | Party::ApiServer
         );
-        let Some(address) = observation.destination.address.filter(|_| by_address) else {
-            return Ok(false);
-        };
-        let Some(target) = self.directory.service(address, port, protocol) else {
-            return Ok(false);
-        };
-        if target.node_port {
-            let party = Party::NodePort { service: target.service.clone() };
-            let node_port = self.plain_party(party, observation)?;
-            self.open(observation, Ends { destination: node_port, ..ends }, protocol, port)?;
-            for (workload, port) in target.backends {
-                let backend = self.plain_party(Party::Workload(workload), observation)?;
-                let ends = Ends { source: node_port, destination: backend };
-                self.open_too(observation, ends, protocol, port)?;
-            }
-            return Ok(true);
+        let address = observation.destination.address.filter(|_| by_address)?;
+        self.directory.service(address, port, protocol)
+    }
+
+    fn open_node_port(
+        &mut self,
+        observation: &Observation,
+        ends: Ends,
+        protocol: Protocol,
+        port: u16,
+        target: ServiceTarget,
+    ) -> Result<(), Skip> {
+        let party = Party::NodePort { service: target.service.clone() };
+        let node_port = self.plain_party(party, observation)?;
+        let service = service_ref(&target.service, None);
+        let to_node = Ends { destination: node_port, ..ends };
+        self.open(observation, to_node, protocol, port, service.as_ref())?;
+        for (workload, port) in target.backends {
+            let backend = self.plain_party(Party::Workload(workload), observation)?;
+            let ends = Ends { source: node_port, destination: backend, ..ends };
+            self.open_too(observation, ends, protocol, port, service.as_ref())?;
         }
-        if &*target.service == "default/kubernetes" {
-            let destination = self.plain_party(Party::ApiServer, observation)?;
-            let port = self.directory.api_server().map_or(port, |target| target.port);
-            self.open(observation, Ends { destination, ..ends }, protocol, port)?;
-            return Ok(true);
-        }
+        Ok(())
+    }
+
+    fn open_api_server(
+        &mut self,
+        observation: &Observation,
+        ends: Ends,
+        protocol: Protocol,
+        port: u16,
+    ) -> Result<(), Skip> {
+        let destination = self.plain_party(Party::ApiServer, observation)?;
+        let service = service_ref(API_SERVICE, None);
+        self.open(observation, Ends { destination, ..ends }, protocol, port, service.as_ref())
+    }
+
+    /// Opens a connection to each workload behind a service; the observation counts once.
+    fn open_backends(
+        &mut self,
+        observation: &Observation,
+        ends: Ends,
+        protocol: Protocol,
+        port: u16,
+        target: &ServiceTarget,
+    ) -> Result<bool, Skip> {
+        let service = service_ref(&target.service, Some(port));
         let mut counted = None;
         for (workload, port) in &target.backends {
             let destination = self.plain_party(Party::Workload(workload.clone()), observation)?;
-            let edge = self.open_too(observation, Ends { destination, ..ends }, protocol, *port)?;
+            let ends = Ends { destination, ..ends };
+            let edge = self.open_too(observation, ends, protocol, *port, service.as_ref())?;
             counted = counted.or(Some(edge));
         }
         if let Some(edge) = counted {
             self.edges[edge as usize].observations += 1;
         }
         Ok(counted.is_some())
+    }
+
+    pub(super) fn note_probe(
+        &mut self,
+        observation: &Observation,
+        workload: u32,
+        port: u16,
+        protocol: Protocol,
+    ) {
+        let Some(address) = observation.source.address else { return };
+        let key = (workload, port, protocol, address);
+        if self.probes.len() < self.config.caps.edges || self.probes.contains_key(&key) {
+            self.probes.entry(key).or_insert(NoteSum::EMPTY).add(observation.time);
+        }
     }
 
     /// A source that knows the service tells the API server where its address does not (Goldmane has none).
@@ -212,4 +284,16 @@ impl<D: Directory> Learner<D> {
             keep_smallest(names, answer.query.clone(), crate::sum::KEPT);
         }
     }
+}
+
+/// A service written as `namespace/name`.
+fn service_ref(text: &str, port: Option<u16>) -> Option<ServiceRef> {
+    let (namespace, name) = text.split_once('/')?;
+    Some(ServiceRef { namespace: namespace.into(), name: name.into(), port })
+}
+
+/// Whether an end's identity was not known yet.
+pub(super) fn is_without_identity(observation: &Observation) -> bool {
+    let ends = [&observation.source, &observation.destination];
+    ends.iter().any(|end| end.endpoint.entities.contains(Entities::INIT))
 }

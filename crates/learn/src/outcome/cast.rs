@@ -69,7 +69,6 @@ impl Cast {
 
     /// The nodes that reported pods of the workload as their own.
     pub(super) fn nodes_of<D: Directory>(
-        &self,
         learner: &Learner<D>,
         workload: &Workload,
     ) -> Vec<Arc<str>> {
@@ -85,7 +84,7 @@ fn unify<D: Directory>(learner: &Learner<D>) -> Vec<u32> {
         match (&sum.party, &sum.labels) {
             (Party::Node { name, workload: None }, _) => drop(nodes.insert(name, id)),
             (Party::Workload(workload), Some(labels)) => {
-                workloads.insert(&workload.namespace, labels, id)
+                workloads.insert(&workload.namespace, labels, id);
             }
             _ => {}
         }

@@ -20,15 +20,15 @@ pub(super) fn denials<D: Directory>(learner: &Learner<D>, cast: &Cast) -> Vec<De
             protocol,
             port,
             key.by.clone(),
+            key.ours,
         );
         let known = sums.entry(unified).or_insert(NoteSum::EMPTY);
         known.observations += sum.observations;
         known.first = known.first.min(sum.first);
         known.last = known.last.max(sum.last);
     }
-    let ours = &learner.config.policies;
-    let denial = |((source, destination, direction, protocol, port, by), sum): (
-        (_, _, _, _, _, Option<std::sync::Arc<crate::observation::PolicyRef>>),
+    let denial = |((source, destination, direction, protocol, port, by, ours), sum): (
+        (_, _, _, _, _, Option<std::sync::Arc<crate::observation::PolicyRef>>, bool),
         NoteSum,
     )| Denial {
         source,
@@ -36,9 +36,7 @@ pub(super) fn denials<D: Directory>(learner: &Learner<D>, cast: &Cast) -> Vec<De
         direction,
         protocol,
         port,
-        violation: by.as_ref().is_none_or(|by| {
-            ours.contains(&(by.namespace.clone().unwrap_or_default(), by.name.clone()))
-        }),
+        violation: ours,
         by: by.map(|by| match &by.namespace {
             Some(namespace) => format!("{} {namespace}/{}", by.kind, by.name),
             None => format!("{} {}", by.kind, by.name),

@@ -1,18 +1,19 @@
 //! Proposals in the making, and how they are cut to their limits.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use netenf_policy::Protocol;
+use netenf_policy::{Protocol, Selector};
 use sha2::{Digest as _, Sha256};
 
 use crate::config::{Caps, Config};
 use crate::identity::{Workload, WorkloadSelector};
 use crate::name::policy_name;
 use crate::observation::Direction;
-use crate::outcome::{Sorted, recorded};
+use crate::outcome::{Sorted, peer, recorded};
 use crate::proposal::{
     Evidence, Peer, Proposal, Provenance, Reason, RulePeer, Suggestion, Uncovered, Unplaced,
 };
@@ -20,21 +21,29 @@ use crate::proposal::{
 /// All proposals in the making.
 #[derive(Default)]
 pub(super) struct Drafts {
-    pub(super) drafts: Sorted<(Workload, Direction), Draft>,
+    pub(super) drafts: Sorted<DraftKey, Draft>,
     unplaced: Sorted<(Peer, Direction), Sorted<Item, Sum>>,
+    /// Drafts over the limit of proposals.
+    over: BTreeSet<DraftKey>,
 }
+
+/// Whose draft it is.
+pub(super) type DraftKey = (Workload, Direction);
 
 /// One proposal in the making.
 pub(super) struct Draft {
     selector: WorkloadSelector,
-    rules: Sorted<RulePeer, Sorted<(Protocol, u16), Sorted<Peer, Sum>>>,
+    rules: Sorted<RulePeer, PortSums>,
     uncovered: Sorted<Item, Sum>,
+    /// Rules over a limit.
+    cut: BTreeSet<(RulePeer, (Protocol, u16))>,
+    /// What was cut, in words.
+    told: Vec<String>,
 }
 
 /// What makes an uncovered item one item.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Item {
-    pub(super) reason: Reason,
     /// The peer; outside peers with a name without their addresses, so that one name is one item (D1).
     pub(super) peer: Peer,
     pub(super) protocol: Arc<str>,
@@ -44,6 +53,8 @@ pub(super) struct Item {
 /// What adds up for a rule or an item.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sum {
+    /// Why there is no rule; of several the one that says most.
+    pub(super) reason: Option<Reason>,
     pub(super) count: u64,
     pub(super) first: Option<i64>,
     pub(super) last: Option<i64>,
@@ -73,6 +84,8 @@ impl Drafts {
             selector: selector.clone(),
             rules: Sorted::new(),
             uncovered: Sorted::new(),
+            cut: BTreeSet::new(),
+            told: Vec::new(),
         })
     }
 
@@ -100,23 +113,65 @@ impl Drafts {
         all
     }
 
-    /// The proposals, cut to the limits.
-    pub(super) fn proposals(&self, config: &Config) -> Vec<Proposal> {
-        let mut proposals: Vec<Proposal> = self
-            .drafts
-            .iter()
-            .map(|((subject, direction), draft)| draft.proposal(subject, *direction, config))
-            .collect();
-        proposals.sort_by_cached_key(|proposal| {
-            (proposal.subject.namespace.clone(), policy_name(&proposal.subject, proposal.direction))
-        });
-        proposals.truncate(config.caps.proposals);
-        proposals
+    /// Cuts everything to the limits; what is cut is told as uncovered, never left out in silence.
+    pub(super) fn limit(&mut self, caps: &Caps) {
+        for draft in self.drafts.values_mut() {
+            draft.limit(caps);
+        }
+        if self.drafts.len() <= caps.proposals {
+            return;
+        }
+        let mut keys: Vec<DraftKey> = self.drafts.keys().cloned().collect();
+        keys.sort_by_cached_key(order);
+        self.over = keys.into_iter().skip(caps.proposals).collect();
+        let over = self.over.clone();
+        for key in &over {
+            let Some(draft) = self.drafts.get(key) else { continue };
+            let (subject, sum) = (peer::of_workload(&key.0), draft.over_limit(caps));
+            self.add_unplaced(subject, key.1, Item::of_nothing(), sum);
+        }
     }
 
     /// How many proposals are over the limit.
-    pub(super) fn over_limit(&self, config: &Config) -> usize {
-        self.drafts.len().saturating_sub(config.caps.proposals)
+    pub(super) fn over_limit(&self) -> usize {
+        self.over.len()
+    }
+
+    /// Whether the rule is in a proposal after cutting.
+    pub(super) fn holds(
+        &self,
+        key: &DraftKey,
+        rule: impl FnOnce() -> Option<RulePeer>,
+        at: (Protocol, u16),
+    ) -> bool {
+        let Some(draft) = self.drafts.get(key).filter(|_| !self.over.contains(key)) else {
+            return false;
+        };
+        draft.cut.is_empty() || rule().is_some_and(|rule| !draft.cut.contains(&(rule, at)))
+    }
+
+    /// The proposals, sorted by namespace and name.
+    pub(super) fn proposals(&self, config: &Config) -> Vec<Proposal> {
+        let kept = self.drafts.iter().filter(|(key, _)| !self.over.contains(*key));
+        let mut kept: Vec<_> = kept.collect();
+        kept.sort_by_cached_key(|(key, _)| order(key));
+        kept.into_iter()
+            .map(|((subject, direction), draft)| draft.proposal(subject, *direction, config))
+            .collect()
+    }
+}
+
+/// Proposals are sorted by namespace and name.
+fn order((subject, direction): &DraftKey) -> (Arc<str>, String) {
+    (subject.namespace.clone(), policy_name(subject, *direction))
+}
+
+// === impl Item ===
+
+impl Item {
+    /// An item for something that has no peer of its own.
+    fn of_nothing() -> Self {
+        Self { peer: Peer::default(), protocol: "".into(), port: None }
     }
 }
 
@@ -128,17 +183,17 @@ impl Draft {
         ports.entry(at).or_default().entry(peer).or_default().add(sum);
     }
 
+    /// The subject's pods.
+    pub(super) fn selector(&self) -> &Selector {
+        &self.selector.selector
+    }
+
     /// Adds a rule that is there anyway, unless it already is, with evidence.
-    pub(super) fn add_infrastructure(
-        &mut self,
-        rule: RulePeer,
-        peer: Peer,
-        at: (Protocol, u16),
-        sum: Sum,
-    ) {
+    pub(super) fn add_infrastructure(&mut self, rule: RulePeer, peer: Peer, at: (Protocol, u16)) {
         let peers = self.rules.entry(rule).or_default().entry(at).or_default();
         if peers.is_empty() {
-            peers.insert(peer, sum);
+            let provenance = Some(Provenance::Infrastructure);
+            peers.insert(peer, Sum { provenance, ..Sum::default() });
         }
     }
 
@@ -149,30 +204,23 @@ impl Draft {
     fn proposal(&self, subject: &Workload, direction: Direction, config: &Config) -> Proposal {
         let identity =
             format!("{}/{}/{} {direction:?}", subject.namespace, subject.kind, subject.name);
-        let mut cut = Vec::new();
-        let mut uncovered_items = self.uncovered.clone();
-        let kept = self.within_limits(&config.caps, &mut uncovered_items, &mut cut);
-        let mut rules = Sorted::new();
+        let mut rules: BTreeMap<RulePeer, Vec<(Protocol, u16)>> = BTreeMap::new();
         let mut evidence = Vec::new();
         let mut suggestions = Vec::new();
-        for (rule, ports) in kept {
-            rules.insert(rule.clone(), ports.keys().copied().collect());
-            suggestions.extend(suggest(&identity, rule, &ports, config.caps.suggest_range));
-            for (at, peers) in ports {
-                evidence.extend(peers.iter().map(|(peer, sum)| evidence_of(rule, peer, at, sum)));
+        for (rule, ports) in &self.rules {
+            let is_kept = |at: &(Protocol, u16)| !self.is_cut(rule, *at);
+            let kept: Ports<'_> = ports.iter().filter(|(at, _)| is_kept(at)).collect();
+            if kept.is_empty() {
+                continue;
+            }
+            rules.insert(rule.clone(), kept.iter().map(|(at, _)| **at).collect());
+            suggestions.extend(suggest(&identity, rule, &kept, config.caps.suggest_range));
+            for (at, peers) in kept {
+                evidence.extend(peers.iter().map(|(peer, sum)| evidence_of(rule, peer, *at, sum)));
             }
         }
-        let mut uncovered: Vec<Uncovered> =
-            uncovered_items.iter().map(|(item, sum)| uncovered(&identity, item, sum)).collect();
-        if uncovered.len() > config.caps.uncovered {
-            let over = uncovered.len() - config.caps.uncovered;
-            uncovered.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.id.cmp(&b.id)));
-            uncovered.truncate(config.caps.uncovered);
-            uncovered.sort_by(|a, b| {
-                (a.reason, &a.peer, a.port, &a.id).cmp(&(b.reason, &b.peer, b.port, &b.id))
-            });
-            cut.push(format!("{over} uncovered items over the limit of {}", config.caps.uncovered));
-        }
+        let mut told = self.told.clone();
+        let uncovered = self.uncovered_items(&identity, config.caps.uncovered, &mut told);
         let observed = evidence.iter().filter(|one| one.provenance != Provenance::Infrastructure);
         let last_new_rule = observed.filter_map(|one| one.first).max();
         Proposal {
@@ -186,51 +234,145 @@ impl Draft {
             suggestions,
             denials: Vec::new(),
             gaps: Vec::new(),
-            truncated: (!cut.is_empty()).then(|| cut.join("; ")),
+            truncated: (!told.is_empty()).then(|| told.join("; ")),
             learned_since: None,
             last_new_rule,
         }
     }
 
-    /// The rules that are within the limits: of peers and of a peer's ports those with the most
-    /// connections. What is cut becomes an uncovered item, never a wider rule.
-    fn within_limits<'a>(
-        &'a self,
-        caps: &Caps,
-        uncovered: &mut Sorted<Item, Sum>,
-        cut: &mut Vec<String>,
-    ) -> Sorted<&'a RulePeer, Sorted<(Protocol, u16), &'a Sorted<Peer, Sum>>> {
-        let weight = |peers: &Sorted<Peer, Sum>| peers.values().map(|sum| sum.count).sum::<u64>();
-        let (peers, over) =
-            heaviest(&self.rules, caps.rules, |ports| ports.values().map(weight).sum());
+    /// The uncovered items, sorted; over the limit the rarest are left out, and that is told.
+    fn uncovered_items(
+        &self,
+        identity: &str,
+        limit: usize,
+        told: &mut Vec<String>,
+    ) -> Vec<Uncovered> {
+        let items = self.uncovered.iter();
+        let mut items: Vec<Uncovered> =
+            items.map(|(item, sum)| uncovered(identity, item, sum)).collect();
+        if items.len() > limit {
+            told.push(format!("{} uncovered items over the limit of {limit}", items.len() - limit));
+            items.sort_by_key(|item| {
+                let is_told = item.reason == Reason::Truncated;
+                (!is_told, Reverse(item.count), item.id.clone())
+            });
+            items.truncate(limit);
+        }
+        items.sort_by(|a, b| {
+            (a.reason, &a.peer, a.port, &a.id).cmp(&(b.reason, &b.peer, b.port, &b.id))
+        });
+        items
+    }
+
+    fn is_cut(&self, rule: &RulePeer, at: (Protocol, u16)) -> bool {
+        !self.cut.is_empty() && self.cut.contains(&(rule.clone(), at))
+    }
+
+    /// What stands for the whole of it where it is over the limit of proposals.
+    fn over_limit(&self, caps: &Caps) -> Sum {
+        let rules = self.rules.values().flat_map(Sorted::values).map(weight);
+        let count =
+            rules.chain(self.uncovered.values().map(|sum| sum.count)).fold(0, u64::saturating_add);
+        let note = format!(
+            "over the limit of {} proposals: raise the limit or exclude workloads",
+            caps.proposals
+        );
+        Sum {
+            count,
+            reason: Some(Reason::Truncated),
+            notes: [note.into()].into(),
+            ..Sum::default()
+        }
+    }
+
+    /// Cuts the rules to the limits: of peers and of a peer's ports those with the most connections stay,
+    /// and all that the cluster itself needs. What is cut becomes an uncovered item, never a wider rule.
+    fn limit(&mut self, caps: &Caps) {
+        let heavier = |ports: &Sorted<(Protocol, u16), Sorted<Peer, Sum>>| {
+            ports.values().map(rank).fold(0, u64::saturating_add)
+        };
+        let (peers, over) = heaviest(&self.rules, caps.rules, heavier);
+        let mut cut = BTreeSet::new();
+        let mut items = Vec::new();
         if !over.is_empty() {
-            cut.push(format!("{} peers over the limit of {}", over.len(), caps.rules));
-            let count = over.iter().map(|(_, ports)| ports.values().map(weight).sum::<u64>()).sum();
+            self.told.push(format!("{} peers over the limit of {}", over.len(), caps.rules));
+            let count = over.iter().flat_map(|(_, ports)| ports.values().map(weight)).sum();
             let note = format!(
                 "{} peers, the rarest, have no rule: raise the limit or exclude them",
                 over.len()
             );
-            truncated(uncovered, Peer::default(), count, note);
+            items.push((Peer::default(), count, note));
         }
-        let mut kept = Sorted::new();
+        for (rule, ports) in over {
+            cut.extend(ports.keys().map(|at| (rule.clone(), *at)));
+        }
         for (rule, ports) in peers {
-            let (within, over) = heaviest(ports, caps.ports, weight);
-            if let Some(peer) = over.first().and_then(|(_, peers)| peers.keys().next()) {
-                cut.push(format!(
-                    "{} ports of one peer over the limit of {}",
-                    over.len(),
-                    caps.ports
-                ));
-                let count = over.iter().map(|(_, peers)| weight(peers)).sum();
-                let note = format!("{} ports, the rarest, have no rule", over.len());
-                truncated(uncovered, peer.clone(), count, note);
-            }
-            kept.insert(rule, within.into_iter().map(|(at, peers)| (*at, peers)).collect());
+            let (_, over) = heaviest(ports, caps.ports, rank);
+            let Some(peer) = over.first().and_then(|(_, peers)| peers.keys().next()) else {
+                continue;
+            };
+            self.told.push(format!(
+                "{} ports of one peer over the limit of {}",
+                over.len(),
+                caps.ports
+            ));
+            let count = over.iter().map(|(_, peers)| weight(peers)).sum();
+            let note = format!("{} ports, the rarest, have no rule", over.len());
+            items.push((peer.clone(), count, note));
+            cut.extend(over.into_iter().map(|(at, _)| (rule.clone(), *at)));
         }
-        kept
+        items.extend(self.limit_entries(caps, &mut cut));
+        self.cut = cut;
+        for (peer, count, note) in items {
+            let item = Item { peer, ..Item::of_nothing() };
+            let (reason, notes) = (Some(Reason::Truncated), [note.into()].into());
+            self.add_uncovered(item, Sum { reason, count, notes, ..Sum::default() });
+        }
     }
 }
 
+impl Draft {
+    /// Each peer and port is an entry of its own in the object, which must stay below what the API server
+    /// and the folder store hold.
+    fn limit_entries(
+        &mut self,
+        caps: &Caps,
+        cut: &mut BTreeSet<(RulePeer, (Protocol, u16))>,
+    ) -> Option<(Peer, u64, String)> {
+        let all = self
+            .rules
+            .iter()
+            .flat_map(|(rule, ports)| ports.iter().map(move |(at, peers)| (rule, at, peers)));
+        let mut kept: Vec<_> =
+            all.filter(|(rule, at, _)| !cut.contains(&((*rule).clone(), **at))).collect();
+        if kept.len() <= caps.entries {
+            return None;
+        }
+        kept.sort_by_cached_key(|(_, _, peers)| std::cmp::Reverse(rank(peers)));
+        let over = kept.split_off(caps.entries);
+        let count = over.iter().map(|(_, _, peers)| weight(peers)).sum();
+        let note = format!("{} ports of peers, the rarest, have no rule", over.len());
+        self.told.push(format!("{} ports of peers over the limit of {}", over.len(), caps.entries));
+        cut.extend(over.into_iter().map(|(rule, at, _)| (rule.clone(), *at)));
+        Some((Peer::default(), count, note))
+    }
+}
+
+/// What was seen of a peer's ports.
+type PortSums = Sorted<(Protocol, u16), Sorted<Peer, Sum>>;
+
+/// Connections of a rule.
+fn weight(peers: &Sorted<Peer, Sum>) -> u64 {
+    peers.values().map(|sum| sum.count).sum()
+}
+
+/// What a rule is worth when not all can stay.
+fn rank(peers: &Sorted<Peer, Sum>) -> u64 {
+    let needed = peers.values().any(|sum| sum.provenance == Some(Provenance::Infrastructure));
+    if needed { u64::MAX } else { weight(peers) }
+}
+
+type Ports<'a> = Vec<(&'a (Protocol, u16), &'a Sorted<Peer, Sum>)>;
 type Split<'a, K, V> = (Vec<(&'a K, &'a V)>, Vec<(&'a K, &'a V)>);
 
 /// The `limit` heaviest entries, and the rest; of equal weight the smaller key comes first.
@@ -243,15 +385,9 @@ fn heaviest<K: Ord, V>(
     if entries.len() <= limit {
         return (entries, Vec::new());
     }
-    entries.sort_by_cached_key(|(_, value)| std::cmp::Reverse(weight(value)));
+    entries.sort_by_cached_key(|(_, value)| Reverse(weight(value)));
     let over = entries.split_off(limit);
     (entries, over)
-}
-
-fn truncated(uncovered: &mut Sorted<Item, Sum>, peer: Peer, count: u64, note: String) {
-    let item = Item { reason: Reason::Truncated, peer, protocol: "".into(), port: None };
-    let sum = Sum { count, notes: [note.into()].into(), ..Sum::default() };
-    uncovered.entry(item).or_default().add(sum);
 }
 
 fn evidence_of(rule: &RulePeer, peer: &Peer, at: (Protocol, u16), sum: &Sum) -> Evidence {
@@ -288,7 +424,7 @@ fn uncovered(identity: &str, item: &Item, sum: &Sum) -> Uncovered {
         peer,
         protocol: item.protocol.clone(),
         port: item.port,
-        reason: item.reason,
+        reason: sum.reason.unwrap_or(Reason::Truncated),
         rule: sum.rule.clone(),
         count: sum.count,
         first: sum.first.and_then(recorded),
@@ -298,22 +434,23 @@ fn uncovered(identity: &str, item: &Item, sum: &Sum) -> Uncovered {
 }
 
 /// A range for the many high ports of one peer (case B16). It is only proposed.
-fn suggest(
-    identity: &str,
-    rule: &RulePeer,
-    ports: &Sorted<(Protocol, u16), &Sorted<Peer, Sum>>,
-    from: usize,
-) -> Vec<Suggestion> {
+fn suggest(identity: &str, rule: &RulePeer, ports: &Ports<'_>, from: usize) -> Vec<Suggestion> {
     let mut suggestions = Vec::new();
     for protocol in [Protocol::Tcp, Protocol::Udp, Protocol::Sctp] {
-        let high = ports.keys().filter(|(p, port)| *p == protocol && *port >= 1024);
-        let high: Vec<u16> = high.map(|(_, port)| *port).collect();
-        let (Some(&port), Some(&end_port)) = (high.first(), high.last()) else { continue };
-        let peer = ports.get(&(protocol, port)).and_then(|peers| peers.keys().next());
-        if let (true, Some(peer)) = (high.len() >= from, peer) {
+        let high: Vec<_> =
+            ports.iter().filter(|((p, port), _)| *p == protocol && *port >= 1024).collect();
+        let (Some((first, peers)), Some((last, _))) = (high.first(), high.last()) else { continue };
+        if let (true, Some(peer)) = (high.len() >= from, peers.keys().next()) {
             let id = format!("s{}", short_id(&format!("{identity} {rule:?} {protocol:?}")));
-            let (rule, peer, ports) = (rule.clone(), peer.clone(), high.len());
-            suggestions.push(Suggestion { id, rule, peer, protocol, port, end_port, ports });
+            suggestions.push(Suggestion {
+                id,
+                rule: rule.clone(),
+                peer: peer.clone(),
+                protocol,
+                port: first.1,
+                end_port: last.1,
+                ports: high.len(),
+            });
         }
     }
     suggestions
@@ -334,6 +471,7 @@ fn short_id(key: &str) -> String {
 impl Sum {
     fn add(&mut self, other: Self) {
         self.count += other.count;
+        self.reason = [self.reason, other.reason].into_iter().flatten().min();
         self.first = [self.first, other.first].into_iter().flatten().min();
         self.last = [self.last, other.last].into_iter().flatten().max();
         self.provenance = [self.provenance, other.provenance].into_iter().flatten().min();

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use netenf_policy::Protocol;
-
+use crate::classify::FIRST_CLIENT_PORT;
 use crate::directory::Directory;
 use crate::learner::Learner;
+use crate::observation::ServiceRef;
 use crate::outcome::Sorted;
 use crate::outcome::cast::Cast;
 use crate::sum::{
@@ -26,9 +26,7 @@ pub(super) struct Edge {
     pub(super) first: Option<i64>,
     pub(super) last: Option<i64>,
     pub(super) observations: u64,
-    /// Connections by how well the report knew the ends: reports of one connection from two nodes
-    /// differ in that, so of the lesser three the largest counts.
-    connections: [u64; 4],
+    connections: u64,
     endings: Endings,
     nodes: BTreeSet<u32>,
     pub(super) services: BTreeSet<Arc<str>>,
@@ -51,84 +49,102 @@ pub(super) enum Fate {
 /// Merges what was learned under unified ends.
 pub(super) fn merge<D: Directory>(learner: &Learner<D>, cast: &Cast, tally: &Tally) -> Merged {
     let mut edges: Sorted<EdgeKey, Edge> = Sorted::new();
+    let unified = |key: EdgeKey| EdgeKey {
+        source: cast.of(key.source),
+        destination: cast.of(key.destination),
+        ..key
+    };
     for (id, sum) in learner.edges.iter().enumerate() {
-        let key = sum.key;
-        let unified =
-            EdgeKey { source: cast.of(key.source), destination: cast.of(key.destination), ..key };
-        let view = usize::from(unified.source != key.source)
-            + 2 * usize::from(unified.destination != key.destination);
         let endings = tally.endings.get(id).copied().unwrap_or_default();
-        edges.entry(unified).or_default().add(sum, view, endings);
+        edges.entry(unified(sum.key)).or_default().add(sum, endings);
     }
-    let mut groups: Sorted<CandidateKey, CandidateSum> = Sorted::new();
+    // One connection that was reported under several names of its ends is one.
+    for (ids, count) in &tally.overlaps {
+        let mut known = BTreeSet::new();
+        for key in ids.iter().map(|id| unified(learner.edges[*id as usize].key)) {
+            if let (false, Some(edge)) = (known.insert(key), edges.get_mut(&key)) {
+                edge.connections = edge.connections.saturating_sub(*count);
+            }
+        }
+    }
+    let mut groups: Groups = Sorted::new();
     for (key, sum) in &tally.candidates {
         let unified =
             CandidateKey { client: cast.of(key.client), server: cast.of(key.server), ..*key };
         groups.entry(unified).or_default().add(sum);
     }
-    let groups = join_known(learner, groups, &mut edges);
-    let ambiguous = infer_reversed(learner, groups, &mut edges);
-    Merged { edges, ambiguous }
+    for infer in [by_declaration::<D>, by_repetition::<D>] {
+        groups = join_known(groups, &mut edges);
+        groups = infer(learner, groups, &mut edges);
+    }
+    Merged { ambiguous: join_known(groups, &mut edges), edges }
 }
 
-/// Adds packets of unknown direction to edges that are known, declared or made likely by repetition.
-fn join_known<D: Directory>(
-    learner: &Learner<D>,
-    groups: Sorted<CandidateKey, CandidateSum>,
-    edges: &mut Sorted<EdgeKey, Edge>,
-) -> Sorted<CandidateKey, CandidateSum> {
+type Groups = Sorted<CandidateKey, CandidateSum>;
+
+/// Adds packets of unknown direction to edges that are known.
+fn join_known(groups: Groups, edges: &mut Sorted<EdgeKey, Edge>) -> Groups {
     let mut rest = Sorted::new();
     for (key, sum) in groups {
-        let (forward, backward) = (key.edge(), key.reversed(&sum));
-        let declared = |edge: &EdgeKey| {
-            let server = learner.parties[edge.destination as usize].party.workload();
-            server
-                .is_some_and(|server| learner.directory.declares(server, edge.port, edge.protocol))
-        };
-        let mut known = [Some(forward), backward].into_iter().flatten();
-        let known = known.find(|edge| edges.contains_key(edge));
-        if let Some(edge) = known.and_then(|edge| edges.get_mut(&edge)) {
-            edge.join(&sum);
-        } else if declared(&forward) {
-            edges
-                .entry(forward)
-                .or_default()
-                .infer(&sum, "direction from a declared port".to_owned());
-        } else if let Some(backward) = backward.filter(declared) {
-            edges
-                .entry(backward)
-                .or_default()
-                .infer(&sum, "direction from a declared port".to_owned());
-        } else if sum.client_ports.len() >= learner.config.repetition.min(KEPT) {
-            let note = format!("direction inferred from {} flows", sum.observations);
-            edges.entry(forward).or_default().infer(&sum, note);
-        } else {
-            rest.insert(key, sum);
+        let mut ways = [Some(key.edge()), key.reversed(&sum)].into_iter().flatten();
+        let known = ways.find(|edge| edges.contains_key(edge));
+        match known.and_then(|edge| edges.get_mut(&edge)) {
+            Some(edge) => edge.join(&sum),
+            None => drop(rest.insert(key, sum)),
         }
     }
     rest
 }
 
-/// Where both ports are high the guess may be the wrong way round: many "servers' ports" that are used
-/// with one port of the other end are its clients.
-fn infer_reversed<D: Directory>(
+/// A port that the workload or a service in front of it declares is the server's.
+fn by_declaration<D: Directory>(
     learner: &Learner<D>,
-    groups: Sorted<CandidateKey, CandidateSum>,
+    groups: Groups,
     edges: &mut Sorted<EdgeKey, Edge>,
-) -> Sorted<CandidateKey, CandidateSum> {
-    let mut by_edge: Map<EdgeKey, usize> = Map::default();
-    for (key, sum) in &groups {
-        if let Some(edge) = key.reversed(sum) {
-            *by_edge.entry(edge).or_default() += 1;
-        }
-    }
+) -> Groups {
+    let declared = |edge: &EdgeKey| {
+        let server = learner.parties[edge.destination as usize].party.workload();
+        server.is_some_and(|server| learner.directory.declares(server, edge.port, edge.protocol))
+    };
     let mut rest = Sorted::new();
     for (key, sum) in groups {
-        let edge = key.reversed(&sum);
-        match edge.filter(|edge| by_edge.get(edge).is_some_and(|n| *n >= learner.config.repetition))
-        {
-            Some(edge) => {
-                let note = format!("direction inferred from {} connections", by_edge[&edge]);
+        let mut ways = [Some(key.edge()), key.reversed(&sum)].into_iter().flatten();
+        match ways.find(declared) {
+            Some(edge) => edges.entry(edge).or_default().infer(&sum, DECLARED.to_owned()),
+            None => drop(rest.insert(key, sum)),
+        }
+    }
+    rest
+}
+
+const DECLARED: &str = "direction from a declared port";
+
+/// One port of one end that is used with many of the other is the server's. Where both ports are high the
+/// lower one may be the client's: then many "servers' ports" are used with one port of the other end.
+fn by_repetition<D: Directory>(
+    learner: &Learner<D>,
+    groups: Groups,
+    edges: &mut Sorted<EdgeKey, Edge>,
+) -> Groups {
+    // For an edge: how many client ports speak for it, and how many connections.
+    let mut votes: Map<EdgeKey, (usize, u64)> = Map::default();
+    for (key, sum) in &groups {
+        let ways =
+            [Some((key.edge(), sum.client_ports.len())), key.reversed_high(sum).map(|e| (e, 1))];
+        for (edge, ports) in ways.into_iter().flatten() {
+            let vote = votes.entry(edge).or_default();
+            vote.0 += ports;
+            vote.1 += sum.connections;
+        }
+    }
+    let enough = learner.config.repetition.clamp(1, KEPT);
+    let mut rest = Sorted::new();
+    for (key, sum) in groups {
+        let ways = [Some(key.edge()), key.reversed_high(&sum)].into_iter().flatten();
+        let won = ways.filter_map(|edge| Some((edge, *votes.get(&edge)?)));
+        match won.filter(|(_, (ports, _))| *ports >= enough).max_by_key(|(_, vote)| *vote) {
+            Some((edge, (_, connections))) => {
+                let note = format!("direction inferred from {connections} flows");
                 edges.entry(edge).or_default().infer(&sum, note);
             }
             None => drop(rest.insert(key, sum)),
@@ -142,15 +158,15 @@ fn infer_reversed<D: Directory>(
 impl Edge {
     /// Connections seen.
     pub(super) fn connections(&self) -> u64 {
-        let [whole, lesser @ ..] = self.connections;
-        whole + lesser.into_iter().max().unwrap_or_default()
+        self.connections
     }
 
     /// What became of its attempts.
     pub(super) fn fate<D: Directory>(&self, learner: &Learner<D>) -> Fate {
-        let Endings { answered, refused: _, repeated, silent, joined: _ } = self.endings;
-        let answers_would_show = !self.nodes.is_empty()
-            && self.nodes.iter().all(|node| learner.reporters[*node as usize].answers);
+        let Endings { answered, repeated, silent, .. } = self.endings;
+        // A node that reports answers would have reported one to an attempt that it saw.
+        let answers_would_show =
+            self.nodes.iter().any(|node| learner.reporters[*node as usize].answers);
         if answered > 0 || self.inferred.is_some() || (silent > 0 && !answers_would_show) {
             Fate::Alive
         } else if silent > 0 || repeated > 0 {
@@ -160,18 +176,19 @@ impl Edge {
         }
     }
 
-    fn add(&mut self, sum: &EdgeSum, view: usize, endings: Endings) {
-        self.span(sum.first, sum.last);
+    fn add(&mut self, sum: &EdgeSum, endings: Endings) {
+        self.span(Some(sum.first), Some(sum.last));
         self.observations += sum.observations + endings.joined;
-        self.connections[view] += sum.connections;
+        self.connections += sum.connections;
         let own = &mut self.endings;
         own.answered = own.answered.saturating_add(endings.answered);
         own.refused = own.refused.saturating_add(endings.refused);
         own.repeated = own.repeated.saturating_add(endings.repeated);
         own.silent = own.silent.saturating_add(endings.silent);
         self.nodes.extend(&sum.nodes);
-        for service in &sum.services {
-            keep_smallest(&mut self.services, service.clone(), KEPT);
+        let direct = endings.direct.then(|| Arc::from("direct"));
+        for service in sum.services.iter().map(|service| service_name(service)).chain(direct) {
+            keep_smallest(&mut self.services, service, KEPT);
         }
         if let Some(pair) = &sum.example
             && self.example.as_ref().is_none_or(|known| pair < known)
@@ -183,21 +200,27 @@ impl Edge {
     /// Takes in packets that belong to it; their connections began before learning did.
     fn join(&mut self, sum: &CandidateSum) {
         self.observations += sum.observations;
-        self.connections[0] += sum.connections;
+        self.connections += sum.connections;
         self.endings.answered = self.endings.answered.saturating_add(1);
-        if let (Some(first), Some(last)) = (sum.first, sum.last) {
-            self.span(first, last);
-        }
+        self.span(sum.first, sum.last);
     }
 
+    /// Takes in packets that make it likely; of several reasons the first by name is told.
     fn infer(&mut self, sum: &CandidateSum, note: String) {
         self.join(sum);
-        self.inferred = Some(note);
+        self.inferred = [self.inferred.take(), Some(note)].into_iter().flatten().min();
     }
 
-    fn span(&mut self, first: i64, last: i64) {
-        self.first = Some(self.first.map_or(first, |known| known.min(first)));
-        self.last = Some(self.last.map_or(last, |known| known.max(last)));
+    fn span(&mut self, first: Option<i64>, last: Option<i64>) {
+        self.first = [self.first, first].into_iter().flatten().min();
+        self.last = [self.last, last].into_iter().flatten().max();
+    }
+}
+
+fn service_name(service: &ServiceRef) -> Arc<str> {
+    match service.port {
+        Some(port) => format!("svc/{}:{port}", service.name).into(),
+        None => format!("svc/{}", service.name).into(),
     }
 }
 
@@ -214,8 +237,13 @@ impl CandidateKey {
     fn reversed(&self, sum: &CandidateSum) -> Option<EdgeKey> {
         let mut ports = sum.client_ports.iter();
         let (port, None) = (*ports.next()?, ports.next()) else { return None };
-        let protocol: Protocol = self.protocol;
+        let protocol = self.protocol;
         Some(EdgeKey { source: self.server, destination: self.client, port, protocol })
+    }
+
+    /// The same where the guess may be wrong: both ports are of the range that clients get theirs from.
+    fn reversed_high(&self, sum: &CandidateSum) -> Option<EdgeKey> {
+        self.reversed(sum).filter(|_| self.port >= FIRST_CLIENT_PORT)
     }
 }
 

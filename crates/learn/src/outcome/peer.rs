@@ -4,12 +4,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::directory::Directory;
-use crate::identity::Party;
+use crate::identity::{Party, Workload};
 use crate::learner::Learner;
 use crate::name::without_search_domain;
 use crate::observation::Network;
 use crate::outcome::cast::Cast;
-use crate::proposal::Peer;
+use crate::proposal::{Peer, RulePeer};
 
 /// Describes the end `id`.
 pub(super) fn describe<D: Directory>(learner: &Learner<D>, cast: &Cast, id: u32) -> Peer {
@@ -42,11 +42,7 @@ pub(super) fn meant_names<D: Directory>(
 fn of_party(party: &Party) -> Peer {
     let kind = |kind: &str| Peer { kind: Some(kind.into()), ..Peer::default() };
     match party {
-        Party::Workload(workload) => Peer {
-            namespace: Some(workload.namespace.clone()),
-            name: Some(workload.name.clone()),
-            ..kind(&workload.kind)
-        },
+        Party::Workload(workload) => of_workload(workload),
         Party::Pods { namespace, labels } => {
             let labels: Vec<String> =
                 labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -75,6 +71,26 @@ fn of_party(party: &Party) -> Peer {
         Party::Unmanaged(address) => Peer { address: Some(*address), ..kind("Unmanaged") },
         Party::IngressProxy => Peer { name: Some("ingress".into()), ..kind("Node") },
         Party::Unknown => kind("Unknown"),
+    }
+}
+
+/// The API server behind several addresses has a rule for each: they are told apart by address.
+pub(super) fn by_rule(peer: &Peer, rule: &RulePeer) -> Peer {
+    match rule {
+        RulePeer::Block(block) if peer.address.is_none() => {
+            Peer { address: Some(block.addr()), ..peer.clone() }
+        }
+        _ => peer.clone(),
+    }
+}
+
+/// Describes a workload.
+pub(super) fn of_workload(workload: &Workload) -> Peer {
+    Peer {
+        kind: Some(workload.kind.clone()),
+        namespace: Some(workload.namespace.clone()),
+        name: Some(workload.name.clone()),
+        ..Peer::default()
     }
 }
 

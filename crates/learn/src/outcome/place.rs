@@ -7,18 +7,26 @@ use ipnet::IpNet;
 use netenf_policy::Protocol;
 
 use crate::classify::Skip;
-use crate::config::{Backend, ExternalPeers};
+use crate::config::Backend;
 use crate::directory::{ApiServerTarget, Directory, DnsTarget};
-use crate::identity::{Party, Workload, WorkloadSelector};
+use crate::identity::Workload;
 use crate::learner::Learner;
-use crate::observation::{Direction, Network};
+use crate::observation::Direction;
 use crate::outcome::cast::Cast;
 use crate::outcome::draft::{Drafts, Item, Sum};
 use crate::outcome::edge::{Edge, Fate, Merged};
 use crate::outcome::{dns, enforces, peer};
 use crate::proposal::{Funnel, Peer, Provenance, Reason, RulePeer, SeenEdge, SeenEnd};
-use crate::resolve::is_link_local;
-use crate::sum::{EdgeKey, NoteSum};
+use crate::sum::{CandidateKey, CandidateSum, EdgeKey, NoteSum};
+
+mod fit;
+mod settle;
+
+use fit::{Fit, dns_rule};
+use settle::{Count, Placed};
+
+/// Protocol and port of a rule.
+type At = (Protocol, u16);
 
 /// Places edges.
 pub(super) struct Placer<'a, D> {
@@ -28,6 +36,8 @@ pub(super) struct Placer<'a, D> {
     api_server: Option<ApiServerTarget>,
     /// DNS edges wait until it is known whether their subject has a proposal at all (D4).
     waiting: Vec<Waiting>,
+    /// Everything that was placed.
+    counts: Vec<Count>,
     /// Edges that work.
     pub(super) edges: Vec<SeenEdge>,
 }
@@ -37,24 +47,7 @@ struct Waiting {
     rules: Vec<RulePeer>,
     peer: Peer,
     sum: Sum,
-    port: u16,
-    observations: u64,
-    learned: bool,
-}
-
-/// What became of one side of an edge.
-enum Placed {
-    Rule,
-    Uncovered,
-    Waits,
-    Nowhere(Skip),
-}
-
-/// What a peer can be put into.
-enum Fit {
-    Rules(Vec<RulePeer>, Provenance),
-    Dns(Vec<RulePeer>),
-    Not(Reason, Option<&'static str>),
+    at: At,
 }
 
 /// The traffic that is placed.
@@ -62,12 +55,19 @@ struct Traffic {
     source: u32,
     destination: u32,
     protocol: Arc<str>,
-    at: Option<(Protocol, u16)>,
+    at: Option<At>,
+    /// Why there is no rule, whoever the peer is.
     reason: Option<Reason>,
     sum: Sum,
 }
 
-const METADATA_NOTE: &str = "cloud metadata: hands out credentials";
+/// One side of the traffic.
+#[derive(Clone, Copy)]
+struct Side {
+    subject: u32,
+    peer: u32,
+    direction: Direction,
+}
 
 // === impl Placer ===
 
@@ -75,10 +75,12 @@ impl<'a, D: Directory> Placer<'a, D> {
     pub(super) fn new(learner: &'a Learner<D>, cast: &'a Cast, merged: &Merged) -> Self {
         let dns = dns::target(learner, cast, merged);
         let api_server = learner.directory.api_server();
-        Self { learner, cast, dns, api_server, waiting: Vec::new(), edges: Vec::new() }
+        let (waiting, counts, edges) = (Vec::new(), Vec::new(), Vec::new());
+        Self { learner, cast, dns, api_server, waiting, counts, edges }
     }
 
-    pub(super) fn place(&mut self, merged: Merged, drafts: &mut Drafts, funnel: &mut Funnel) {
+    /// Places everything, cuts it to the limits, and counts it.
+    pub(super) fn place(&mut self, merged: &Merged, drafts: &mut Drafts, funnel: &mut Funnel) {
         for (key, edge) in &merged.edges {
             let fate = edge.fate(self.learner);
             if fate == Fate::Refused {
@@ -86,42 +88,21 @@ impl<'a, D: Directory> Placer<'a, D> {
                 continue;
             }
             let traffic = Self::traffic(key, edge, fate);
-            let before = funnel.learned;
-            self.place_traffic(&traffic, edge.observations, drafts, funnel);
-            if fate == Fate::Alive {
-                let learned = funnel.learned > before;
-                self.edges.push(self.seen(key, &traffic, edge.observations, learned));
-            }
+            let seen = (fate == Fate::Alive).then(|| self.seen(key, &traffic, edge.observations));
+            self.place_traffic(&traffic, edge.observations, seen, drafts);
         }
         for (key, sum) in &merged.ambiguous {
-            let edge = key.edge();
-            let traffic = Traffic {
-                source: edge.source,
-                destination: edge.destination,
-                protocol: protocol_name(edge.protocol).into(),
-                at: Some((edge.protocol, edge.port)),
-                reason: Some(Reason::Ambiguous),
-
-                sum: Sum {
-                    count: sum.observations,
-                    first: sum.first,
-                    last: sum.last,
-                    ..Sum::default()
-                },
-            };
-            self.place_traffic(&traffic, sum.observations, drafts, funnel);
+            self.place_traffic(&Self::ambiguous(key, sum), sum.observations, None, drafts);
         }
-        self.place_inexpressible(drafts, funnel);
-        self.place_waiting(drafts, funnel);
+        self.place_inexpressible(drafts);
+        self.place_waiting(drafts);
         self.add_probes(drafts);
         self.add_dns(drafts);
-        let over = drafts.over_limit(&self.learner.config);
-        if over > 0 {
-            funnel.skipped.entry(Skip::Limit.name()).or_default();
-        }
+        drafts.limit(&self.learner.config.caps);
+        self.settle(drafts, funnel);
     }
 
-    fn seen(&self, key: &EdgeKey, traffic: &Traffic, observations: u64, learned: bool) -> SeenEdge {
+    fn seen(&self, key: &EdgeKey, traffic: &Traffic, observations: u64) -> SeenEdge {
         let end = |id: u32| SeenEnd {
             peer: peer::describe(self.learner, self.cast, id),
             labels: self.cast.labels(self.learner, id),
@@ -133,7 +114,8 @@ impl<'a, D: Directory> Placer<'a, D> {
             port: key.port,
             count: traffic.sum.count,
             observations,
-            learned,
+            learned: false,
+            skipped: None,
             first: traffic.sum.first.and_then(super::recorded),
             last: traffic.sum.last.and_then(super::recorded),
         }
@@ -149,7 +131,6 @@ impl<'a, D: Directory> Placer<'a, D> {
             protocol: protocol_name(key.protocol).into(),
             at: Some((key.protocol, key.port)),
             reason: (fate == Fate::Unanswered).then_some(Reason::Unanswered),
-
             sum: Sum {
                 count: edge.connections().max(1),
                 first: edge.first,
@@ -163,7 +144,23 @@ impl<'a, D: Directory> Placer<'a, D> {
         }
     }
 
-    fn place_inexpressible(&mut self, drafts: &mut Drafts, funnel: &mut Funnel) {
+    fn ambiguous(key: &CandidateKey, sum: &CandidateSum) -> Traffic {
+        Traffic {
+            source: key.client,
+            destination: key.server,
+            protocol: protocol_name(key.protocol).into(),
+            at: Some((key.protocol, key.port)),
+            reason: Some(Reason::Ambiguous),
+            sum: Sum {
+                count: sum.connections.max(1),
+                first: sum.first,
+                last: sum.last,
+                ..Sum::default()
+            },
+        }
+    }
+
+    fn place_inexpressible(&mut self, drafts: &mut Drafts) {
         let mut sums: super::Sorted<(u32, u32, Arc<str>), NoteSum> = super::Sorted::new();
         for ((source, destination, protocol), sum) in &self.learner.inexpressible {
             let key = (self.cast.of(*source), self.cast.of(*destination), protocol.clone());
@@ -182,161 +179,128 @@ impl<'a, D: Directory> Placer<'a, D> {
             let sum = Sum { count, first, last, notes: [note.into()].into(), ..Sum::default() };
             let reason = Some(Reason::Protocol);
             let traffic = Traffic { source, destination, protocol, at: None, reason, sum };
-            self.place_traffic(&traffic, count, drafts, funnel);
+            self.place_traffic(&traffic, count, None, drafts);
         }
     }
 
-    /// Places both sides and counts the observations once: in a rule if either side has one.
+    /// Places both sides, and notes the observations to be counted once.
     fn place_traffic(
         &mut self,
         traffic: &Traffic,
         observations: u64,
+        seen: Option<SeenEdge>,
         drafts: &mut Drafts,
-        funnel: &mut Funnel,
     ) {
-        let egress = self.place_side(traffic, Direction::Egress, observations, drafts);
-        let ingress = self.place_side(traffic, Direction::Ingress, observations, drafts);
-        match (egress, ingress) {
-            (Placed::Waits, other) => {
-                if let Some(waiting) = self.waiting.last_mut() {
-                    waiting.learned = matches!(other, Placed::Rule);
-                }
-                if matches!(other, Placed::Rule) {
-                    funnel.learned += observations;
-                }
-            }
-            (Placed::Rule, _) | (_, Placed::Rule) => funnel.learned += observations,
-            (Placed::Uncovered, _) | (_, Placed::Uncovered) => funnel.uncovered += observations,
-            (Placed::Nowhere(egress), Placed::Nowhere(ingress)) => {
-                funnel.skip(egress.min(ingress).name(), observations);
-            }
-            (Placed::Nowhere(_), Placed::Waits) => {}
-        }
+        let (source, destination) = (traffic.source, traffic.destination);
+        let edge = seen.as_ref().map(|_| self.edges.len());
+        self.edges.extend(seen);
+        let out = Side { subject: source, peer: destination, direction: Direction::Egress };
+        let into = Side { subject: destination, peer: source, direction: Direction::Ingress };
+        let egress = self.place_side(traffic, out, drafts);
+        let ingress = self.place_side(traffic, into, drafts);
+        let at = traffic.at;
+        self.counts.push(Count { source, destination, at, egress, ingress, observations, edge });
     }
 
-    fn place_side(
-        &mut self,
-        traffic: &Traffic,
-        direction: Direction,
-        observations: u64,
-        drafts: &mut Drafts,
-    ) -> Placed {
-        let (subject_id, peer_id) = match direction {
-            Direction::Egress => (traffic.source, traffic.destination),
-            Direction::Ingress => (traffic.destination, traffic.source),
+    fn place_side(&mut self, traffic: &Traffic, side: Side, drafts: &mut Drafts) -> Placed {
+        let subject = match self.subject(side) {
+            Ok(subject) => subject,
+            Err(Refusal::Skip(skip)) => return Placed::Nowhere(skip),
+            Err(Refusal::Uncovered(reason, note)) => {
+                return self.unplaced(traffic, side, reason, note, drafts);
+            }
         };
-        let config = &self.learner.config;
-        let subject = match &self.learner.parties[subject_id as usize].party {
-            Party::Workload(workload) if !config.subjects.cover(&workload.kind) => {
-                return Placed::Nowhere(Skip::NotSubject);
-            }
-            Party::Workload(workload) if !config.scope.covers(workload) => {
-                return Placed::Nowhere(Skip::OutOfScope);
-            }
-            Party::Workload(workload) => workload,
-            Party::Pods { namespace, .. } | Party::Pod { namespace, .. } => {
-                let some = Workload::new(namespace.clone(), "Pod", "");
-                if !config.scope.covers(&some) {
-                    return Placed::Nowhere(Skip::OutOfScope);
-                }
-                return self.unplaced(
-                    traffic,
-                    subject_id,
-                    peer_id,
-                    direction,
-                    Reason::UnknownOwner,
-                    drafts,
-                );
-            }
-            _ => return Placed::Nowhere(Skip::NotSubject),
-        };
-        if !enforces(config.backend, direction) {
-            let inside = self.learner.parties[peer_id as usize].party.namespace().is_some();
-            return if inside {
-                Placed::Nowhere(Skip::OtherSide)
-            } else {
-                self.unplaced(traffic, subject_id, peer_id, direction, Reason::External, drafts)
-            };
-        }
-        let selector = match self.cast.selector(subject_id) {
+        let selector = match self.cast.selector(side.subject) {
             Ok(selector) => selector,
-            Err(reason) => {
-                return self.unplaced(traffic, subject_id, peer_id, direction, reason, drafts);
-            }
+            Err(reason) => return self.unplaced(traffic, side, reason, None, drafts),
         };
-        let peer = peer::describe(self.learner, self.cast, peer_id);
+        let peer = peer::describe(self.learner, self.cast, side.peer);
         let mut sum = traffic.sum.clone();
-        sum.notes.extend(
-            self.learner.parties[peer_id as usize].notes.iter().map(|note| Arc::from(*note)),
-        );
+        let notes = &self.learner.parties[side.peer as usize].notes;
+        sum.notes.extend(notes.iter().map(|note| Arc::from(*note)));
         let fit = match traffic.reason {
             Some(reason) => Fit::Not(reason, None),
-            None => self.fit(peer_id, direction, traffic),
+            None => self.fit(side.peer, side.direction, traffic.at),
         };
         match (fit, traffic.at) {
             (Fit::Rules(rules, provenance), Some(at)) => {
                 sum.provenance = sum.provenance.max(Some(provenance));
-                let draft = drafts.draft(subject, direction, selector);
+                let draft = drafts.draft(subject, side.direction, selector);
                 for rule in rules {
-                    draft.add_rule(rule, peer.clone(), at, sum.clone());
+                    let peer = peer::by_rule(&peer, &rule);
+                    draft.add_rule(rule, peer, at, sum.clone());
                 }
                 Placed::Rule
             }
-            (Fit::Dns(rules), Some((_, port))) => {
+            (Fit::Dns(rules), Some(at)) => {
                 sum.provenance = Some(Provenance::Infrastructure);
                 let subject = subject.clone();
-                self.waiting.push(Waiting {
-                    subject,
-                    rules,
-                    peer,
-                    sum,
-                    port,
-                    observations,
-                    learned: false,
-                });
-                Placed::Waits
+                self.waiting.push(Waiting { subject, rules, peer, sum, at });
+                Placed::Dns
             }
             (Fit::Not(reason, note), _) => {
+                sum.reason = Some(reason);
                 sum.notes.extend(note.map(Arc::from));
-                sum.rule = self.rule_of(peer_id);
-                let (item, sum) = self.item(peer_id, peer, reason, traffic, sum);
-                drafts.draft(subject, direction, selector).add_uncovered(item, sum);
+                sum.rule = self.rule_of(side.peer);
+                let (item, sum) = self.item(side.peer, peer, traffic, sum);
+                drafts.draft(subject, side.direction, selector).add_uncovered(item, sum);
                 Placed::Uncovered
             }
             (Fit::Rules(..) | Fit::Dns(_), None) => Placed::Nowhere(Skip::Incomplete),
         }
     }
 
+    /// The workload whose proposal the side belongs into, or why there can be none.
+    fn subject(&self, side: Side) -> Result<&'a Workload, Refusal> {
+        let config = &self.learner.config;
+        let learner: &'a Learner<D> = self.learner;
+        let party = &learner.parties[side.subject as usize].party;
+        let Some(namespace) = party.namespace() else {
+            return Err(Refusal::Skip(Skip::NotSubject));
+        };
+        let workload = party.workload();
+        let nameless = Workload::new(namespace.clone(), "Pod", "");
+        if !config.scope.covers(workload.unwrap_or(&nameless)) {
+            return Err(Refusal::Skip(Skip::OutOfScope));
+        }
+        if !enforces(config.backend, side.direction) {
+            let inside = learner.parties[side.peer as usize].party.namespace().is_some();
+            return Err(if inside {
+                Refusal::Skip(Skip::OtherSide)
+            } else {
+                Refusal::Uncovered(Reason::External, Some(NOT_ENFORCEABLE.into()))
+            });
+        }
+        let Some(workload) = workload else {
+            return Err(Refusal::Uncovered(Reason::UnknownOwner, None));
+        };
+        if config.subjects.cover(&workload.kind) {
+            return Ok(workload);
+        }
+        let note = format!("no proposals are written for kind {}", workload.kind);
+        Err(Refusal::Uncovered(Reason::UnknownOwner, Some(note)))
+    }
+
     fn unplaced(
         &self,
         traffic: &Traffic,
-        subject: u32,
-        peer_id: u32,
-        direction: Direction,
+        side: Side,
         reason: Reason,
+        note: Option<String>,
         drafts: &mut Drafts,
     ) -> Placed {
-        let described = peer::describe(self.learner, self.cast, peer_id);
-        let (item, sum) = self.item(
-            peer_id,
-            described,
-            traffic.reason.unwrap_or(reason),
-            traffic,
-            traffic.sum.clone(),
-        );
-        drafts.add_unplaced(peer::describe(self.learner, self.cast, subject), direction, item, sum);
+        let described = peer::describe(self.learner, self.cast, side.peer);
+        let mut sum = traffic.sum.clone();
+        sum.reason = traffic.reason.or(Some(reason));
+        sum.notes.extend(note.map(Arc::from));
+        let (item, sum) = self.item(side.peer, described, traffic, sum);
+        let subject = peer::describe(self.learner, self.cast, side.subject);
+        drafts.add_unplaced(subject, side.direction, item, sum);
         Placed::Uncovered
     }
 
     /// One item a name where DNS told one, else one an address (D1).
-    fn item(
-        &self,
-        id: u32,
-        mut peer: Peer,
-        reason: Reason,
-        traffic: &Traffic,
-        mut sum: Sum,
-    ) -> (Item, Sum) {
+    fn item(&self, id: u32, mut peer: Peer, traffic: &Traffic, mut sum: Sum) -> (Item, Sum) {
         if peer.kind.as_deref() == Some("External") {
             sum.addresses.extend(peer.address);
             let names = peer::meant_names(self.learner, self.cast, id);
@@ -347,138 +311,23 @@ impl<'a, D: Directory> Placer<'a, D> {
             }
         }
         let port = traffic.at.map(|(_, port)| port);
-        (Item { reason, peer, protocol: traffic.protocol.clone(), port }, sum)
+        (Item { peer, protocol: traffic.protocol.clone(), port }, sum)
     }
 
-    /// Whether and how a policy can name the peer.
-    fn fit(&self, id: u32, direction: Direction, traffic: &Traffic) -> Fit {
-        let party = &self.learner.parties[id as usize].party;
-        if self.learner.config.backend == Backend::Istio {
-            return match party {
-                Party::Account(account) => {
-                    Fit::Rules(vec![RulePeer::Account(account.clone())], Provenance::Observed)
-                }
-                _ => Fit::Not(
-                    Reason::Unmanaged,
-                    Some("no mesh identity: the caller is outside the mesh"),
-                ),
-            };
-        }
-        let observed = |rule| Fit::Rules(vec![rule], Provenance::Observed);
-        match party {
-            Party::Workload(_) | Party::Pods { .. } | Party::Pod { .. } => {
-                self.fit_pods(id, direction, traffic)
-            }
-            Party::Account(account) => observed(RulePeer::Account(account.clone())),
-            Party::Node { workload: Some(_), .. } => Fit::Not(Reason::HostNetwork, None),
-            Party::Node { .. } | Party::IngressProxy => Fit::Not(Reason::Node, None),
-            Party::NodePort { .. } => Fit::Not(Reason::NodePort, None),
-            Party::ApiServer => self.fit_api_server(direction, traffic),
-            Party::External(address) if is_link_local(*address) || is_metadata(*address) => {
-                self.fit_link_local(id, *address, traffic)
-            }
-            Party::External(address) => match self.learner.config.external {
-                ExternalPeers::Addresses => observed(RulePeer::Block(peer::single(*address))),
-                ExternalPeers::Uncovered => Fit::Not(Reason::External, None),
-            },
-            Party::Name(_) => Fit::Not(Reason::External, None),
-            Party::Network(Network::Set { .. }) => {
-                Fit::Not(Reason::NoAddress, Some("a Calico network set"))
-            }
-            Party::Network(Network::Public) => {
-                Fit::Not(Reason::NoAddress, Some("some public address"))
-            }
-            Party::Network(_) => Fit::Not(
-                Reason::NoAddress,
-                Some(
-                    "from or to a private network: a node, a host-network pod or a machine nearby; Calico does not tell",
-                ),
-            ),
-            Party::Unmanaged(_) => Fit::Not(Reason::Unmanaged, None),
-            Party::Unknown => Fit::Not(Reason::NoAddress, None),
-        }
-    }
-
-    /// The rule that would select the peer's pods.
-    fn rule_of(&self, id: u32) -> Option<RulePeer> {
-        let namespace = self.learner.parties[id as usize].party.namespace()?.clone();
-        let selector = self.cast.selector(id).ok()?.selector.clone();
-        Some(RulePeer::Pods { namespace, selector })
-    }
-
-    fn fit_pods(&self, id: u32, direction: Direction, traffic: &Traffic) -> Fit {
-        let selected = match self.cast.selector(id) {
-            Ok(WorkloadSelector { selector, .. }) => selector,
-            Err(reason) => return Fit::Not(reason, None),
-        };
-        let Some(namespace) = self.learner.parties[id as usize].party.namespace() else {
-            return Fit::Not(Reason::NoSelector, None);
-        };
-        let asks_dns = self.dns.as_ref().filter(|target| {
-            direction == Direction::Egress
-                && traffic.at.is_some_and(|(protocol, port)| {
-                    port == target.port && protocol != Protocol::Sctp
-                })
-                && dns::is_target(self.learner, self.cast, target, id)
-        });
-        match asks_dns {
-            Some(target) => Fit::Dns(vec![dns_rule(target)]),
-            None => {
-                let (namespace, selector) = (namespace.clone(), selected.clone());
-                Fit::Rules(vec![RulePeer::Pods { namespace, selector }], Provenance::Observed)
-            }
-        }
-    }
-
-    /// Only the API server's own port is its: what else listens on its host is the node's.
-    fn fit_api_server(&self, direction: Direction, traffic: &Traffic) -> Fit {
-        match (&self.api_server, direction) {
-            (Some(target), Direction::Egress)
-                if traffic.at.is_some_and(|(_, port)| port != target.port) =>
-            {
-                Fit::Not(Reason::Node, None)
-            }
-            (Some(target), Direction::Egress) if !target.addresses.is_empty() => {
-                let blocks =
-                    target.addresses.iter().map(|address| RulePeer::Block(peer::single(*address)));
-                Fit::Rules(blocks.collect(), Provenance::Infrastructure)
-            }
-            _ => Fit::Not(Reason::ApiServer, None),
-        }
-    }
-
-    /// DNS on a link-local address is a rule where a rule by address matches it: on Cilium the node's own
-    /// addresses are not matched (D4, case B46). Everything else there is left to a person.
-    fn fit_link_local(&self, id: u32, address: IpAddr, traffic: &Traffic) -> Fit {
-        let sum = &self.learner.parties[id as usize];
-        let asks_dns =
-            traffic.at.is_some_and(|(protocol, port)| port == 53 && protocol != Protocol::Sctp);
-        if asks_dns && sum.as_world && !sum.as_node {
-            return Fit::Dns(vec![RulePeer::Block(peer::single(address))]);
-        }
-        Fit::Not(Reason::LinkLocal, (is_metadata(address) && !asks_dns).then_some(METADATA_NOTE))
-    }
-
-    fn place_waiting(&mut self, drafts: &mut Drafts, funnel: &mut Funnel) {
+    fn place_waiting(&mut self, drafts: &mut Drafts) {
         for waiting in std::mem::take(&mut self.waiting) {
-            let key = (waiting.subject, Direction::Egress);
-            let Some(draft) = drafts.drafts.get_mut(&key) else {
-                if !waiting.learned {
-                    funnel.skip(Skip::Dns.name(), waiting.observations);
-                }
+            let Waiting { subject, rules, peer, sum, at: (asked, port) } = waiting;
+            let Some(draft) = drafts.drafts.get_mut(&(subject, Direction::Egress)) else {
                 continue;
             };
-            if !waiting.learned {
-                funnel.learned += waiting.observations;
-            }
-            for rule in waiting.rules {
+            let known = self.dns.as_ref().map(dns_rule);
+            for rule in rules {
+                // Whether it was asked already or not, the cluster's DNS is one peer.
+                let peer =
+                    if Some(&rule) == known.as_ref() { self.dns_peer() } else { peer.clone() };
+                draft.add_rule(rule.clone(), peer.clone(), (asked, port), sum.clone());
                 for protocol in [Protocol::Tcp, Protocol::Udp] {
-                    draft.add_rule(
-                        rule.clone(),
-                        waiting.peer.clone(),
-                        (protocol, waiting.port),
-                        waiting.sum.clone(),
-                    );
+                    draft.add_infrastructure(rule.clone(), peer.clone(), (protocol, port));
                 }
             }
         }
@@ -487,34 +336,25 @@ impl<'a, D: Directory> Placer<'a, D> {
     /// The rule to the cluster's DNS in every egress proposal (D4), seen or not.
     fn add_dns(&self, drafts: &mut Drafts) {
         let Some(target) = &self.dns else { return };
+        if self.learner.config.backend == Backend::Istio {
+            return;
+        }
         for ((subject, direction), draft) in &mut drafts.drafts {
             let own = subject.namespace == target.namespace
-                && self
-                    .learner
-                    .directory
-                    .selector(subject)
-                    .is_some_and(|own| target.selector.matches(&own.labels));
-            if *direction == Direction::Ingress
-                || own
-                || self.learner.config.backend == Backend::Istio
-            {
+                && target.selector.matches(&draft.selector().labels);
+            if *direction == Direction::Ingress || own {
                 continue;
             }
-            let peer = Peer {
-                kind: Some("Dns".into()),
-                namespace: Some(target.namespace.clone()),
-                ..Peer::default()
-            };
             for protocol in [Protocol::Tcp, Protocol::Udp] {
-                let sum = Sum { provenance: Some(Provenance::Infrastructure), ..Sum::default() };
-                draft.add_infrastructure(
-                    dns_rule(target),
-                    peer.clone(),
-                    (protocol, target.port),
-                    sum,
-                );
+                let at = (protocol, target.port);
+                draft.add_infrastructure(dns_rule(target), self.dns_peer(), at);
             }
         }
+    }
+
+    fn dns_peer(&self) -> Peer {
+        let namespace = self.dns.as_ref().map(|target| target.namespace.clone());
+        Peer { kind: Some("Dns".into()), namespace, ..Peer::default() }
     }
 
     /// What Istio's documentation tells to allow for probes of ambient pods (case B44).
@@ -548,17 +388,13 @@ impl<'a, D: Directory> Placer<'a, D> {
     }
 }
 
-fn dns_rule(target: &DnsTarget) -> RulePeer {
-    RulePeer::Pods { namespace: target.namespace.clone(), selector: target.selector.clone() }
+/// Why a side has no proposal.
+enum Refusal {
+    Skip(Skip),
+    Uncovered(Reason, Option<String>),
 }
 
-/// The address under which clouds serve instance metadata.
-fn is_metadata(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(v4) => v4.octets() == [169, 254, 169, 254],
-        IpAddr::V6(v6) => v6.segments() == [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254],
-    }
-}
+const NOT_ENFORCEABLE: &str = "egress is seen but not enforceable by this backend";
 
 fn protocol_name(protocol: Protocol) -> &'static str {
     match protocol {

@@ -80,7 +80,7 @@ fn the_first_rule_that_admits_decides(
             assert_eq!(verdict.ingress.reason, Reason::Rule { namespace, policy, rule });
         }
         None => {
-            assert_eq!(verdict.ingress.reason, Reason::NoRule { policies: vec!["shop/db".into()] })
+            assert_eq!(verdict.ingress.reason, Reason::NoRule { policies: vec!["shop/db".into()] });
         }
     }
 }
