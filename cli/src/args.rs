@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
@@ -18,9 +19,14 @@ use crate::commands::{
     disable_version_flag = true,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "Learn from a recording, look, promote:
-  kubectl netenf learn --dir policies --input-file flows.jsonl
+    after_help = "Examples:
+  # Learn from a recording
+  kubectl netenf learn --input-file flows.jsonl --dir policies
+
+  # Look at what is proposed
   kubectl netenf get --dir policies
+
+  # Watch what a workload's policies would deny
   kubectl netenf promote deployment/web -n shop --dir policies"
 )]
 pub(crate) struct Cli {
@@ -36,12 +42,12 @@ pub(crate) struct Cli {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Global {
     /// Folder of YAML files to work on, one object a file
-    #[arg(long, env = "NETENF_DIR", hide_env_values = true, global = true, value_name = "DIR")]
+    #[arg(long, env = "NETENF_DIR", hide_env_values = true, global = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath, value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) dir: Option<PathBuf>,
-    /// Namespace to work in
+    /// Namespace to work in; all namespaces of the folder or recording if not given
     #[arg(short, long, global = true, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
-    /// Work in all namespaces
+    /// Work in all namespaces, whatever -n says
     #[arg(short = 'A', long, global = true)]
     pub(crate) all_namespaces: bool,
     /// Colour of the output
@@ -54,14 +60,24 @@ pub(crate) struct Global {
 impl Global {
     /// Whether objects of several namespaces may be shown.
     pub(crate) fn spans_namespaces(&self) -> bool {
-        self.namespace.is_none() || self.all_namespaces
+        self.only_namespace().is_none()
+    }
+
+    /// The one namespace to work in, if it is one.
+    pub(crate) fn only_namespace(&self) -> Option<&str> {
+        self.namespace.as_deref().filter(|_| !self.all_namespaces)
+    }
+
+    /// The folder to work on; an empty variable counts as none.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.dir.as_deref().filter(|dir| !dir.as_os_str().is_empty())
     }
 }
 
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Colour {
-    /// On a terminal, unless `NO_COLOR` is set
+    #[value(help = "On a terminal, unless NO_COLOR is set")]
     Auto,
     /// Always
     Always,
@@ -71,6 +87,7 @@ pub(crate) enum Colour {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "one is made in a process")]
 pub(crate) enum Command {
     Learn(learn::Args),
     Get(get::Args),
@@ -101,6 +118,9 @@ pub(crate) fn spelled_as_plugin(args: impl Iterator<Item = OsString>) -> Vec<OsS
     negated(args)
 }
 
+/// Filters that `--not` can turn around.
+const NEGATABLE: [&str; 7] = ["from", "to", "peer", "port", "protocol", "verdict", "direction"];
+
 /// `--not --peer host` becomes `--not-peer host`: clap does not keep the order of flags.
 fn negated(args: Vec<OsString>) -> Vec<OsString> {
     let mut out: Vec<OsString> = Vec::with_capacity(args.len());
@@ -108,6 +128,7 @@ fn negated(args: Vec<OsString>) -> Vec<OsString> {
     while let Some(arg) = args.next() {
         if arg == "--not"
             && let Some(flag) = args.peek().and_then(|next| next.to_str()?.strip_prefix("--"))
+            && NEGATABLE.contains(&flag.split('=').next().unwrap_or_default())
         {
             out.push(format!("--not-{flag}").into());
             args.next();
@@ -117,3 +138,6 @@ fn negated(args: Vec<OsString>) -> Vec<OsString> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests;

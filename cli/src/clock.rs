@@ -16,13 +16,7 @@ pub(crate) fn now() -> Timestamp {
 /// How long ago, as kubectl prints ages: the largest unit that fits.
 pub(crate) fn age(time: Option<&Time>) -> String {
     let Some(time) = time else { return "<unknown>".to_owned() };
-    let seconds = now().as_second().saturating_sub(time.0.as_second()).max(0);
-    match seconds {
-        0..120 => format!("{seconds}s"),
-        120..7_200 => format!("{}m", seconds / 60),
-        7_200..172_800 => format!("{}h", seconds / 3_600),
-        _ => format!("{}d", seconds / 86_400),
-    }
+    span(now().as_second().saturating_sub(time.0.as_second()).max(0))
 }
 
 /// A length of time in words.
@@ -35,17 +29,28 @@ pub(crate) fn span(seconds: i64) -> String {
     }
 }
 
-/// Reads a length of time such as `90s`, `10m`, `24h` or `7d`.
+/// Reads a length of time such as `90s`, `10m`, `1h30m` or `7d`.
 pub(crate) fn seconds(text: &str) -> Result<i64, String> {
-    let wrong = || format!("{text:?} is no length of time, write for example 90s, 10m, 24h or 7d");
-    let at = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
-    let (number, unit) = text.split_at(at);
-    let factor = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        _ => return Err(wrong()),
-    };
-    number.parse::<i64>().ok().and_then(|number| number.checked_mul(factor)).ok_or_else(wrong)
+    let wrong =
+        || format!("{text:?} is no length of time; write for example 90s, 10m, 1h30m or 7d");
+    let mut rest = text;
+    let mut sum = 0_i64;
+    while !rest.is_empty() {
+        let at = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+        let (number, unit) = rest.split_at(at);
+        let factor = match unit.as_bytes() {
+            [b's', ..] => 1,
+            [b'm', ..] => 60,
+            [b'h', ..] => 3_600,
+            [b'd', ..] => 86_400,
+            _ => return Err(wrong()),
+        };
+        let part = number.parse::<i64>().ok().and_then(|number| number.checked_mul(factor));
+        sum = part.and_then(|part| sum.checked_add(part)).ok_or_else(wrong)?;
+        rest = &unit[1..];
+    }
+    if text.is_empty() { Err(wrong()) } else { Ok(sum) }
 }
+
+#[cfg(test)]
+mod tests;

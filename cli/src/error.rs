@@ -3,6 +3,10 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use netenf_flows::ReplayError;
+use netenf_k8s::lifecycle::{Reason, Refusal};
+use netenf_store::StoreError;
+
 /// Exit codes: 0 done, 1 the answer is no, 2 usage, 3 input, cluster or I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -18,10 +22,14 @@ pub(crate) enum Exit {
 
 /// A command's failure.
 #[derive(Debug)]
-pub(crate) struct CommandError {
+pub(crate) struct CommandError(Box<Failure>);
+
+/// What a failure holds; in a box, so that results stay small.
+#[derive(Debug)]
+struct Failure {
     exit: Exit,
     message: String,
-    source: Option<Box<dyn Error + Send + Sync>>,
+    causes: Vec<String>,
     hints: Vec<String>,
 }
 
@@ -43,46 +51,46 @@ impl CommandError {
         Self::new(Exit::Failed, message)
     }
 
-    /// The same, because of `source`.
-    pub(crate) fn because(mut self, source: impl Error + Send + Sync + 'static) -> Self {
-        self.source = Some(Box::new(source));
+    /// The same, because of `source` and what caused that.
+    pub(crate) fn because(mut self, source: impl Error) -> Self {
+        self.0.causes.push(source.to_string());
+        self.0.causes.extend(causes(&source));
         self
     }
 
     /// Adds a next step.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+        self.0.hints.push(hint.into());
         self
     }
 
     /// The exit code.
     pub(crate) fn code(&self) -> Exit {
-        self.exit
+        self.0.exit
     }
 
     /// What failed.
     pub(crate) fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 
     /// Why, outermost first.
-    pub(crate) fn causes(&self) -> Vec<String> {
-        let mut causes = Vec::new();
-        let mut next = self.source.as_ref().map(|source| &**source as &dyn Error);
-        while let Some(cause) = next {
-            causes.push(cause.to_string());
-            next = cause.source();
-        }
-        causes
+    pub(crate) fn causes(&self) -> &[String] {
+        &self.0.causes
     }
 
     /// Next steps.
     pub(crate) fn hints(&self) -> &[String] {
-        &self.hints
+        &self.0.hints
     }
 
     fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), source: None, hints: Vec::new() }
+        Self(Box::new(Failure {
+            exit,
+            message: message.into(),
+            causes: Vec::new(),
+            hints: Vec::new(),
+        }))
     }
 }
 
@@ -103,24 +111,58 @@ impl From<std::io::Error> for CommandError {
     }
 }
 
-impl From<netenf_flows::ReplayError> for CommandError {
-    fn from(error: netenf_flows::ReplayError) -> Self {
-        Self::failed("cannot learn from the recording").because(error)
+impl From<ReplayError> for CommandError {
+    fn from(error: ReplayError) -> Self {
+        let mut own = Self::failed(error.to_string());
+        own.0.causes = causes(&error);
+        match error {
+            ReplayError::Open { .. } => own.hint("check the name after --input-file"),
+            ReplayError::Read { .. } => own.hint(
+                "the file is cut off or damaged; record again, or give the part before that line",
+            ),
+            ReplayError::Parse { .. } => {
+                own.hint("mend that line, or leave --strict out to count bad lines and go on")
+            }
+            ReplayError::NothingDecodable { first_bad, .. } => {
+                let first_bad = first_bad.map(|(location, reason)| format!("{location}: {reason}"));
+                own.0.causes.extend(first_bad);
+                own.hint("record with hubble observe -o json, or give Goldmane's JSON or ztunnel's log in JSON")
+            }
+        }
     }
 }
 
-impl From<netenf_store::StoreError> for CommandError {
-    fn from(error: netenf_store::StoreError) -> Self {
-        let hint = error.next_step();
-        Self::failed("the folder cannot be used").because(error).hint(hint)
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        let mut own = Self::failed(error.to_string()).hint(error.next_step());
+        own.0.causes = causes(&error);
+        own
     }
 }
 
-impl From<netenf_k8s::lifecycle::Refusal> for CommandError {
-    fn from(refusal: netenf_k8s::lifecycle::Refusal) -> Self {
-        let hint = refusal.next_step();
+impl From<Refusal> for CommandError {
+    fn from(refusal: Refusal) -> Self {
+        let hint = match &*refusal.reason {
+            Reason::NoRules => {
+                "learn longer, allow what is uncovered, or give --deny-all to deny everything"
+            }
+            Reason::DeniedElsewhere { .. } => "change that policy; status.violations names it",
+            Reason::UnknownId { .. } => "kubectl netenf get -o yaml shows the ids",
+            other => other.next_step(),
+        };
         Self::no(refusal.to_string()).hint(hint)
     }
+}
+
+/// What stands behind an error, outermost first.
+fn causes(error: &dyn Error) -> Vec<String> {
+    let mut causes = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        causes.push(cause.to_string());
+        next = cause.source();
+    }
+    causes
 }
 
 /// Shows clap's own message; help and version are no errors.

@@ -9,7 +9,7 @@ use crate::error::CommandError;
 mod escape;
 mod table;
 
-pub(crate) use escape::escaped;
+pub(crate) use escape::{escaped, escaped_json};
 pub(crate) use table::Table;
 
 static COLOUR: AtomicU8 = AtomicU8::new(0);
@@ -58,7 +58,7 @@ pub(crate) fn error(error: &CommandError) {
     let mut text = format!("error: {}", escaped(error.message()));
     for cause in error.causes() {
         text.push_str(": ");
-        text.push_str(&escaped(&cause));
+        text.push_str(&escaped(cause));
     }
     for hint in error.hints() {
         text.push_str("\nhint: ");
@@ -76,27 +76,36 @@ pub(crate) enum JsonOnly {
 
 /// Pretty JSON with a line break at the end.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, CommandError> {
-    let text = serde_json::to_string_pretty(value);
-    Ok(text.map_err(|error| CommandError::failed("cannot write JSON").because(error))? + "\n")
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| CommandError::failed("cannot write JSON").because(error))?;
+    Ok(escaped_json(&text) + "\n")
 }
 
 /// JSON on one line.
 pub(crate) fn json_line(value: &impl serde::Serialize) -> Result<String, CommandError> {
-    let text = serde_json::to_string(value);
-    Ok(text.map_err(|error| CommandError::failed("cannot write JSON").because(error))? + "\n")
+    let text = serde_json::to_string(value)
+        .map_err(|error| CommandError::failed("cannot write JSON").because(error))?;
+    Ok(escaped_json(&text) + "\n")
+}
+
+/// A number with its noun: `1 object`, `2 objects`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        number => format!("{number} {noun}s"),
+    }
 }
 
 /// Objects as YAML documents, in the neat form that the folder store writes.
 pub(crate) fn yaml_documents(
-    objects: impl Iterator<Item = netenf_api::WorkloadNetworkPolicyProposal>,
+    objects: impl Iterator<Item = netenf_store::Resource>,
 ) -> Result<String, CommandError> {
-    let documents: Result<Vec<String>, CommandError> = objects
-        .map(|object| {
-            let resource = netenf_k8s::lifecycle::Resource::from(object);
-            netenf_store::to_neat_yaml(&resource)
-                .map_err(|error| CommandError::failed("cannot write YAML").because(error))
-        })
-        .collect();
+    let document = |object: netenf_store::Resource| {
+        let text = netenf_store::to_neat_yaml(&object)?;
+        // YAML may leave such characters as they are; JSON is YAML too, and can write them out.
+        if escaped(&text) == text { Ok(text) } else { json(&object) }
+    };
+    let documents: Result<Vec<String>, CommandError> = objects.map(document).collect();
     Ok(documents?.join("---\n"))
 }
 
@@ -108,7 +117,16 @@ pub(crate) fn object(key: &netenf_store::Key, namespaced: bool) -> String {
         netenf_store::Kind::Policy => "workloadnetworkpolicy",
     };
     let namespace = if namespaced { format!("{}/", key.namespace) } else { String::new() };
-    format!("{namespace}{kind}.{}/{}", netenf_api::GROUP, key.name)
+    escaped(&format!("{namespace}{kind}.{}/{}", netenf_api::GROUP, key.name))
+}
+
+/// An end as one word, with its address where it has a name besides: two addresses of a name are two ends.
+pub(crate) fn peer_with_address(end: &netenf_api::PeerRef) -> String {
+    let word = peer(end);
+    match end.address.as_ref().filter(|address| !word.contains(*address)) {
+        Some(address) => format!("{word}({address})"),
+        None => word,
+    }
 }
 
 /// An end as one word.

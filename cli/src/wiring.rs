@@ -19,7 +19,7 @@ pub(crate) mod store;
 /// How flows are read.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct FlowInput {
-    /// Recorded flows: a file, several, or `-`; gzip and zstd are unpacked
+    /// Recorded flows: a file or - (repeatable); gzip and zstd are unpacked
     #[arg(long = "input-file", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Who wrote the recording, if it cannot be told from its content
@@ -113,15 +113,7 @@ pub(crate) fn learn(
     for _ in 0..summary.bad {
         learner.error();
     }
-    tell_bad_lines(&summary);
-    for input in summary.inputs.iter().filter(|input| input.is_abandoned) {
-        let seen =
-            input.seen.as_ref().map(|seen| format!(": it begins like {seen}")).unwrap_or_default();
-        tell(&crate::output::escaped(&format!(
-            "warning: {} holds no flows and was left out{seen}",
-            input.input
-        )));
-    }
+    tell_unread(&summary);
     Ok((learner, summary))
 }
 
@@ -132,14 +124,22 @@ fn mixed(location: &Location) -> CommandError {
     .hint("learn them one after the other, or choose with --backend kubernetes")
 }
 
-/// The first bad line is shown, the others are counted.
-fn tell_bad_lines(summary: &Summary) {
+/// Tells what of a recording could not be used: the first bad line is shown, the others are counted.
+pub(crate) fn tell_unread(summary: &Summary) {
     if let Some((location, reason)) = &summary.first_bad {
         let others = match summary.bad {
             1 => String::new(),
             bad => format!(" ({bad} such lines; this is the first)"),
         };
         tell(&crate::output::escaped(&format!("warning: {location}: {reason}{others}")));
+    }
+    for input in summary.inputs.iter().filter(|input| input.is_abandoned) {
+        let seen =
+            input.seen.as_ref().map(|seen| format!(": it begins like {seen}")).unwrap_or_default();
+        tell(&crate::output::escaped(&format!(
+            "warning: {} holds no flows and was left out{seen}",
+            input.input
+        )));
     }
 }
 
@@ -215,6 +215,7 @@ fn read_place(
     let failed = |error| {
         CommandError::failed(format!("cannot read the cluster state {}", place.display()))
             .because(error)
+            .hint("check the name after --cluster-state")
     };
     if place == Path::new("-") {
         let text = std::io::read_to_string(std::io::stdin()).map_err(failed)?;

@@ -1,8 +1,10 @@
 //! `allow`: what was seen becomes a rule, because a person says so.
 
 use ipnet::IpNet;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use netenf_api::{Direction, PeerRef, TargetKind, Violation};
 use netenf_k8s::lifecycle::{self, Choice};
-use netenf_store::{Stored, Verb};
+use netenf_store::{Resource, Stored, Verb};
 
 use super::learn::DryRun;
 use crate::args::Global;
@@ -65,8 +67,8 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let session = Session::for_change(global, "allow", args.dry_run.is_some())?;
-    let namespace = global.namespace.as_deref().filter(|_| !global.all_namespaces);
-    let mut changed: Vec<(&Stored, netenf_store::Resource, Vec<String>)> = Vec::new();
+    let namespace = global.only_namespace();
+    let mut changed: Vec<(&Stored, Resource, Vec<String>)> = Vec::new();
     let mut lines = String::new();
     for id in &args.ids {
         let stored = owner(&session, id, namespace)?;
@@ -78,7 +80,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
             }
         };
         let (_, object, ids) = &mut changed[at];
-        let allowed = lifecycle::allow(object, id, &args.choice(object, id))?;
+        let allowed = lifecycle::allow(object, id, &args.choice(&session, object, id))?;
         for warning in &allowed.warnings {
             tell(&escaped(&format!("warning: {}: {warning}", allowed.id)));
         }
@@ -88,6 +90,10 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
             output::object(&object.key(), global.spans_namespaces()),
             allowed.id
         ));
+        if !allowed.cleared.is_empty() {
+            let cleared = allowed.cleared.join(", ");
+            tell(&escaped(&format!("{} covers these too: {cleared}", allowed.id)));
+        }
         ids.push(allowed.id);
         *object = allowed.object;
     }
@@ -106,7 +112,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
 // === impl Args ===
 
 impl Args {
-    fn choice(&self, object: &netenf_store::Resource, id: &str) -> Choice {
+    fn choice(&self, session: &Session, object: &Resource, id: &str) -> Choice {
         if let Some(cidr) = self.cidr {
             return Choice::Cidr(cidr);
         }
@@ -117,16 +123,48 @@ impl Args {
         if object.suggestions().iter().any(|one| one.id.starts_with(id)) {
             return Choice::Range;
         }
-        let pods = object
-            .uncovered()
-            .iter()
-            .any(|item| item.id.starts_with(id) && item.selector.is_some());
+        // An address of a pod is soon another pod's: pods are allowed by their labels.
+        let peer = peer(object, id);
+        let target = peer.and_then(|peer| peer.kind.as_deref()?.parse::<TargetKind>().ok());
         let identity = object.istio().is_some();
-        if self.peer || (!self.addresses && (pods || identity)) {
-            return Choice::Peer { selector: None };
+        if self.peer || (!self.addresses && (target.is_some() || identity)) {
+            let selector = peer.zip(target).and_then(|(peer, kind)| selector(session, peer, kind));
+            return Choice::Peer { selector };
         }
         Choice::Addresses
     }
+}
+
+/// The peer that the id is about.
+fn peer<'a>(object: &'a Resource, id: &str) -> Option<&'a PeerRef> {
+    let uncovered = object.uncovered().iter().find(|item| item.id.starts_with(id));
+    let violated = violations(object).iter().find(|one| one.id.starts_with(id));
+    let end = |one: &'a Violation| match one.direction {
+        Direction::Egress => &one.dest,
+        Direction::Ingress => &one.source,
+    };
+    uncovered.map(|item| &item.peer).or(violated.map(end))
+}
+
+/// The labels of a workload's pods, where a proposal or policy of its own names them.
+fn selector(session: &Session, peer: &PeerRef, kind: TargetKind) -> Option<LabelSelector> {
+    let own = |stored: &&Stored| {
+        let object = &stored.object;
+        let target = match (object.as_proposal(), object.as_policy()) {
+            (Some(proposal), _) => proposal.spec.target_ref.as_ref(),
+            (_, Some(policy)) => policy.spec.target_ref.as_ref(),
+            (None, None) => None,
+        };
+        peer.namespace.as_ref() == Some(&object.key().namespace)
+            && target.is_some_and(|one| one.kind == kind && Some(&one.name) == peer.name.as_ref())
+    };
+    let mut objects = session.listing().objects.iter().filter(own);
+    objects.find_map(|stored| stored.object.kubernetes()?.pod_selector.clone())
+}
+
+fn violations(object: &Resource) -> &[Violation] {
+    let status = object.as_policy().and_then(|policy| policy.status.as_ref());
+    status.map(|status| status.violations.as_slice()).unwrap_or_default()
 }
 
 /// The object that the id belongs to; an id may be cut short while it means one.
@@ -137,11 +175,9 @@ fn owner<'a>(
 ) -> Result<&'a Stored, CommandError> {
     let owns = |stored: &&Stored| {
         let object = &stored.object;
-        let violations = object.as_policy().and_then(|policy| policy.status.as_ref());
-        let violations = violations.map(|status| status.violations.as_slice()).unwrap_or_default();
         let mut ids = object.uncovered().iter().map(|item| item.id.as_str());
         let mut suggested = object.suggestions().iter().map(|one| one.id.as_str());
-        let mut violated = violations.iter().map(|one| one.id.as_str());
+        let mut violated = violations(object).iter().map(|one| one.id.as_str());
         namespace.is_none_or(|namespace| object.key().namespace == namespace)
             && (ids.any(|own| own.starts_with(id))
                 || suggested.any(|own| own.starts_with(id))
@@ -151,12 +187,12 @@ fn owner<'a>(
     match found.as_slice() {
         [one] => Ok(one),
         [] => Err(CommandError::no(format!("nothing has the id {id:?}"))
-            .hint("kubectl netenf diff shows ids of uncovered items; get -o yaml shows all")),
+            .hint("kubectl netenf diff shows the ids of proposals; get -o yaml shows all")),
         many => {
             let names: Vec<String> =
                 many.iter().map(|stored| stored.object.key().to_string()).collect();
-            Err(CommandError::usage(format!("{id:?} means items of {}", names.join(" and ")))
-                .hint("write more of the id"))
+            Err(CommandError::no(format!("the id {id:?} could be of {}", names.join(", ")))
+                .hint("write more of the id, or name the namespace with -n"))
         }
     }
 }

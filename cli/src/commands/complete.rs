@@ -4,11 +4,11 @@
 //! tells the shell not to fall back to file names, `:0` that it may.
 
 use clap::{Arg, Command, CommandFactory as _};
+use netenf_store::{DirStore, Resource, Scope, Store as _};
 
 use crate::args::{Cli, Global};
 use crate::error::{CommandError, Exit};
 use crate::output::{escaped, print};
-use crate::wiring::store::Session;
 
 /// Print candidates for the last word
 #[derive(Debug, clap::Args)]
@@ -28,27 +28,65 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     };
     let command =
         before.iter().fold(&root, |command, word| command.find_subcommand(word).unwrap_or(command));
-    let flag = before
-        .last()
-        .and_then(|word| flag_of(command, word))
-        .filter(|arg| arg.get_action().takes_values());
+    let global = typed(global, before);
+    // `--flag=VALUE` is completed as a whole word.
+    let (flag, prefix) = match last.split_once('=').filter(|_| last.starts_with("--")) {
+        Some((flag, _)) => (flag_of(command, flag), format!("{flag}=")),
+        None => (before.last().and_then(|word| flag_of(command, word)), String::new()),
+    };
+    let flag = flag.filter(|arg| arg.get_action().takes_values());
+    let flag = flag.filter(|arg| !prefix.is_empty() || !arg.is_require_equals_set());
     let (candidates, directive) = match flag {
+        Some(arg) if arg.get_id() == "namespace" => (namespaces(&global), 4),
         Some(arg) if !arg.get_possible_values().is_empty() => (values(arg), 4),
         Some(_) => (Vec::new(), 0),
         None if last.starts_with('-') => (flags(command), 4),
         None if command.has_subcommands() => (subcommands(command), 4),
-        None => (objects(global, before), 4),
+        None => (positionals(command, &global), 4),
     };
-    let matching = candidates.into_iter().filter(|(word, _)| word.starts_with(last));
+    let candidates = candidates.into_iter().map(|(word, what)| (prefix.clone() + &word, what));
+    let matching = candidates.filter(|(word, _)| word.starts_with(last));
     let mut lines: Vec<String> = matching
-        .map(|(word, what)| if what.is_empty() { word } else { format!("{word}\t{what}") })
+        .map(|(word, what)| match what.as_str() {
+            "" => escaped(&word),
+            what => format!("{}\t{}", escaped(&word), escaped(what)),
+        })
         .collect();
     lines.push(format!(":{directive}\n"));
-    print(&escaped(&lines.join("\n")).replace("\\u{9}", "\t"))?;
+    print(&lines.join("\n"))?;
     Ok(Exit::Done)
 }
 
 type Candidates = Vec<(String, String)>;
+
+/// What every command takes, as far as it was typed: the words are not parsed, since they are not whole.
+fn typed(global: &Global, before: &[String]) -> Global {
+    let value = |flags: &[&str]| {
+        before.iter().enumerate().rev().find_map(|(at, word)| {
+            let joined = word.split_once('=').filter(|(flag, _)| flags.contains(flag));
+            let next = || before.get(at + 1).filter(|_| flags.contains(&word.as_str()));
+            joined.map(|(_, value)| value.to_owned()).or_else(|| next().cloned())
+        })
+    };
+    Global {
+        dir: value(&["--dir"]).map(Into::into).or_else(|| global.dir.clone()),
+        namespace: value(&["--namespace", "-n"]).or_else(|| global.namespace.clone()),
+        ..global.clone()
+    }
+}
+
+/// What a command takes besides flags: words that are known, or names from the folder.
+fn positionals(command: &Command, global: &Global) -> Candidates {
+    let Some(arg) = command.get_positionals().next() else { return Vec::new() };
+    if !arg.get_possible_values().is_empty() {
+        return values(arg);
+    }
+    match arg.get_value_names().and_then(|names| names.first()).map(clap::builder::Str::as_str) {
+        Some("ID") => ids(global),
+        Some("WORKLOAD") => workloads(global),
+        _ => Vec::new(),
+    }
+}
 
 fn subcommands(command: &Command) -> Candidates {
     let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
@@ -97,24 +135,51 @@ fn flag_of<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
     })
 }
 
-/// Workloads in the folder, where one is given; a completion never fails.
-fn objects(global: &Global, before: &[String]) -> Candidates {
-    let dir = before.windows(2).find(|pair| pair[0] == "--dir").map(|pair| pair[1].clone().into());
-    let global = Global { dir: dir.or_else(|| global.dir.clone()), ..global.clone() };
-    let Ok(session) = Session::open(&global) else { return Vec::new() };
-    let targets = session.listing().objects.iter().filter_map(|stored| {
-        match (stored.object.as_proposal(), stored.object.as_policy()) {
-            (Some(proposal), _) => proposal.spec.target_ref.clone(),
-            (_, Some(policy)) => policy.spec.target_ref.clone(),
-            (None, None) => None,
-        }
-    });
-    let mut words: Candidates = targets
-        .map(|target| {
-            (format!("{}/{}", target.kind.to_string().to_lowercase(), target.name), String::new())
-        })
-        .collect();
-    words.sort();
-    words.dedup();
-    words
+/// The objects of the folder in the namespace; a completion never fails, and says nothing else.
+fn stored(global: &Global) -> Vec<Resource> {
+    let Some(store) = global.folder().and_then(|dir| DirStore::open(dir).ok()) else {
+        return Vec::new();
+    };
+    let objects = store.list(Scope::All).map(|listing| listing.objects).unwrap_or_default();
+    let objects = objects.into_iter().map(|stored| stored.object);
+    objects
+        .filter(|object| global.only_namespace().is_none_or(|own| object.key().namespace == own))
+        .collect()
+}
+
+fn workloads(global: &Global) -> Candidates {
+    let target = |object: &Resource| match (object.as_proposal(), object.as_policy()) {
+        (Some(proposal), _) => proposal.spec.target_ref.clone(),
+        (_, Some(policy)) => policy.spec.target_ref.clone(),
+        (None, None) => None,
+    };
+    let targets = stored(global).into_iter().filter_map(|object| target(&object));
+    sorted(targets.map(|one| {
+        (format!("{}/{}", one.kind.to_string().to_lowercase(), one.name), String::new())
+    }))
+}
+
+fn ids(global: &Global) -> Candidates {
+    sorted(stored(global).iter().flat_map(|object| {
+        let name = object.key().name;
+        let uncovered = object.uncovered().iter().map(|item| item.id.clone());
+        let suggested = object.suggestions().iter().map(|item| item.id.clone());
+        let status = object.as_policy().and_then(|policy| policy.status.as_ref());
+        let violations = status.into_iter().flat_map(|status| &status.violations);
+        let violations = violations.map(|violation| violation.id.clone());
+        let ids: Vec<String> = uncovered.chain(suggested).chain(violations).collect();
+        ids.into_iter().map(move |id| (id, name.clone()))
+    }))
+}
+
+fn namespaces(global: &Global) -> Candidates {
+    let anywhere = Global { namespace: None, ..global.clone() };
+    sorted(stored(&anywhere).into_iter().map(|object| (object.key().namespace, String::new())))
+}
+
+fn sorted(candidates: impl Iterator<Item = (String, String)>) -> Candidates {
+    let mut candidates: Candidates = candidates.collect();
+    candidates.sort();
+    candidates.dedup();
+    candidates
 }

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
     /// All policies of the namespace
-    #[arg(long)]
+    #[arg(long, conflicts_with = "names")]
     all: bool,
     /// How far back; one step if not given
     #[arg(long, value_enum, value_name = "STATE")]
@@ -41,7 +41,9 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Target {
+    /// Report, but do not deny
     Monitor,
+    /// Learn again
     Proposal,
 }
 
@@ -67,7 +69,9 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     }
     session.write(changes, records)?;
     print(&lines)?;
-    tell("undo with kubectl netenf promote, or rollback");
+    if args.dry_run.is_none() {
+        tell("undo with kubectl netenf promote");
+    }
     Ok(Exit::Done)
 }
 

@@ -1,19 +1,19 @@
 //! `diff`: what promoting would change, as connectivity; and what protecting would have denied.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use netenf_api::{Direction, Mode};
 use netenf_k8s::monitor::{self, Guard};
-use netenf_store::{DirStore, Key, Kind, Resource, Scope, Store as _, Stored};
+use netenf_store::{DirStore, Key, Kind, Resource, StoreError, Stored};
 use serde_json::json;
 
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
 use crate::output::{self, escaped, painted, print, tell};
 use crate::wiring::select::Selection;
-use crate::wiring::store::Session;
+use crate::wiring::store::{self, Session};
 
 mod view;
 
@@ -22,8 +22,8 @@ use view::{Line, Sign};
 /// Show what promoting would allow, or what protecting would have denied
 ///
 /// Compares each proposal with the policy of the same name, or a folder with another one (-f), as
-/// connectivity: + is new, - is gone, ~ was seen under another port, ? was seen and has no rule. Exits with
-/// 1 if there is a difference. With --against-traffic it lists the recorded connections that the policies
+/// connectivity: + is new, - is gone, ~ is another port of a known peer or another mode, ? was seen and has
+/// no rule. Exits with 1 if there is a difference. With --against-traffic it lists the recorded connections that the policies
 /// and proposals would deny if they protected.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -38,7 +38,7 @@ use view::{Line, Sign};
 pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
-    /// Another folder to compare with: what --dir has in place of it
+    /// Older folder to compare with: shows what --dir has in place of it
     #[arg(short = 'f', long = "filename", value_name = "DIR")]
     filename: Option<PathBuf>,
     /// List recorded connections that would be denied if everything selected protected
@@ -65,6 +65,19 @@ struct Pair<'a> {
     new: Option<&'a Resource>,
 }
 
+// === impl Pair ===
+
+impl Pair<'_> {
+    fn lines(&self, of_folders: bool) -> Vec<Line> {
+        let mut lines = view::compare(self.old, self.new);
+        // A proposal is compared with the policy that it would replace: there the state says nothing.
+        if of_folders {
+            lines.extend(view::compare_state(self.old, self.new));
+        }
+        lines
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let session = Session::open(global)?;
@@ -72,29 +85,46 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         return args.traffic(global, &session);
     }
     let other = match &args.filename {
-        Some(dir) => DirStore::open(dir)?.list(Scope::All)?.objects,
+        Some(dir) => store::listed(&older(dir)?)?.objects,
         None => Vec::new(),
     };
-    let found = args.selection.find(&session, global)?;
+    let own = session.listing().objects.as_slice();
+    let found = args.selection.find_among([own, &other], global)?;
     let pairs = if args.filename.is_some() {
+        let is_own = |stored: &&Stored| own.iter().any(|one| std::ptr::eq(one, *stored));
+        let (found, other): (Vec<&Stored>, Vec<&Stored>) = found.into_iter().partition(is_own);
         against_folder(&found, &other)
     } else {
         against_policies(&session, &found)
     };
     let compared: Vec<(&Pair<'_>, Vec<Line>)> =
-        pairs.iter().map(|pair| (pair, view::compare(pair.old, pair.new))).collect();
-    let differs =
-        compared.iter().any(|(_, lines)| lines.iter().any(|line| line.sign != Sign::Same));
-    print(&match args.output {
+        pairs.iter().map(|pair| (pair, pair.lines(args.filename.is_some()))).collect();
+    let text = match args.output {
         Format::Text => text(&compared),
         Format::Markdown => markdown(&compared),
         Format::Json => as_json(&compared)?,
         Format::Yaml => yaml(&compared)?,
-    })?;
+    };
+    let differs = match args.output {
+        Format::Yaml => !text.is_empty(),
+        Format::Text | Format::Markdown | Format::Json => {
+            compared.iter().any(|(_, lines)| lines.iter().any(|line| line.sign != Sign::Same))
+        }
+    };
+    print(&text)?;
     if !differs {
         tell("no differences");
     }
     Ok(if differs { Exit::No } else { Exit::Done })
+}
+
+fn older(dir: &Path) -> Result<DirStore, CommandError> {
+    match DirStore::open(dir) {
+        Err(error @ (StoreError::NoFolder { .. } | StoreError::NotFolder { .. })) => {
+            Err(CommandError::failed(error.to_string()).hint("check the folder after -f"))
+        }
+        other => Ok(other?),
+    }
 }
 
 /// Proposals beside the policies that they would replace.
@@ -109,7 +139,7 @@ fn against_policies<'a>(session: &'a Session, found: &[&'a Stored]) -> Vec<Pair<
 }
 
 /// The same names in two folders.
-fn against_folder<'a>(found: &[&'a Stored], other: &'a [Stored]) -> Vec<Pair<'a>> {
+fn against_folder<'a>(found: &[&'a Stored], other: &[&'a Stored]) -> Vec<Pair<'a>> {
     let mut pairs: BTreeMap<(String, String), Pair<'a>> = BTreeMap::new();
     for stored in found {
         let key = stored.object.key();
@@ -133,9 +163,10 @@ fn text(compared: &[(&Pair<'_>, Vec<Line>)]) -> String {
         };
         let (peers, ports) = (width(|line| &line.peer), width(|line| &line.port));
         for line in lines {
-            let arrow = match line.direction {
-                Direction::Egress => "->",
-                Direction::Ingress => "<-",
+            let arrow = match (line.what, line.direction) {
+                ("state", _) => "  ",
+                (_, Direction::Egress) => "->",
+                (_, Direction::Ingress) => "<-",
             };
             let row = format!(
                 "{} {:<9} {arrow} {:<peers$}  {:<ports$}  {}",
@@ -143,7 +174,7 @@ fn text(compared: &[(&Pair<'_>, Vec<Line>)]) -> String {
                 line.what,
                 line.peer,
                 line.port,
-                line.evidence
+                line.evidence()
             );
             let row = escaped(row.trim_end());
             text.push_str(&match line.sign {
@@ -159,7 +190,6 @@ fn text(compared: &[(&Pair<'_>, Vec<Line>)]) -> String {
 }
 
 fn markdown(compared: &[(&Pair<'_>, Vec<Line>)]) -> String {
-    let cell = |text: &str| escaped(text).replace('|', "\\|").replace('\n', " ");
     let mut text = "| Policy | | Peer | Port | Evidence |\n|---|---|---|---|---|\n".to_owned();
     for (pair, lines) in compared {
         for line in lines.iter().filter(|line| line.sign != Sign::Same) {
@@ -167,22 +197,29 @@ fn markdown(compared: &[(&Pair<'_>, Vec<Line>)]) -> String {
                 "| {}/{} | {} {} | {} | {} | {} |\n",
                 cell(&pair.key.namespace),
                 cell(&pair.key.name),
-                line.sign.as_str(),
+                line.sign.as_str().trim(),
                 line.what,
                 cell(&line.peer),
                 cell(&line.port),
-                cell(&line.evidence)
+                cell(&line.evidence())
             ));
         }
     }
     text
 }
 
+/// Text that neither ends a cell nor is taken for markup.
+fn cell(text: &str) -> String {
+    escaped(text).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace('\n', " ")
+}
+
 fn as_json(compared: &[(&Pair<'_>, Vec<Line>)]) -> Result<String, CommandError> {
     let line = |line: &Line| {
         json!({
             "change": line.sign.word(), "what": line.what, "direction": line.direction,
-            "peer": line.peer, "port": line.port, "evidence": line.evidence,
+            "peer": line.peer, "port": line.port, "id": line.seen.id, "reason": line.seen.reason,
+            "count": line.seen.count, "lastSeen": line.seen.last, "provenance": line.seen.provenance,
+            "notes": line.seen.notes,
         })
     };
     let items: Vec<serde_json::Value> = compared
@@ -195,7 +232,7 @@ fn as_json(compared: &[(&Pair<'_>, Vec<Line>)]) -> Result<String, CommandError> 
     output::json(&json!({"items": items}))
 }
 
-/// A plain diff of the objects, by the program in `KUBECTL_EXTERNAL_DIFF` if it is set as for kubectl.
+/// A plain diff of the objects.
 fn yaml(compared: &[(&Pair<'_>, Vec<Line>)]) -> Result<String, CommandError> {
     let mut text = String::new();
     for (pair, _) in compared {
@@ -230,6 +267,11 @@ impl Args {
             Guard::new("WorkloadNetworkPolicyProposal", &key.namespace, &key.name, &spec)
         }));
         let edges = session.state()?.edges();
+        if edges.is_empty() {
+            tell(
+                "no traffic is recorded in the folder: kubectl netenf learn --dir keeps what it saw",
+            );
+        }
         let total: u64 = edges.iter().map(|edge| edge.count).sum();
         let mut denied = monitor::denied(&netenf_k8s::Index::default(), &guards, &[], &edges);
         denied.retain(|one| keys.contains(&one.policy));
@@ -240,24 +282,42 @@ impl Args {
                 "denied": count,
                 "items": denied.iter().filter_map(|one| monitor::violation(one, Mode::Protect)).collect::<Vec<_>>(),
             }))?,
-            Format::Text | Format::Markdown | Format::Yaml => traffic_text(&denied, count, total),
+            Format::Text => traffic_text(&denied, count, total),
+            Format::Markdown => traffic_markdown(&denied),
+            Format::Yaml => {
+                return Err(CommandError::usage("--against-traffic has no -o yaml")
+                    .hint("use -o text, markdown or json"));
+            }
         })?;
         Ok(if denied.is_empty() { Exit::Done } else { Exit::No })
     }
 }
 
+fn traffic_cells(one: &monitor::Denied) -> Vec<String> {
+    let edge = &one.edge;
+    let peer = |peer| output::peer_with_address(&netenf_k8s::render::peer(peer));
+    vec![
+        format!("{}/{}", one.policy.0, one.policy.1),
+        peer(&edge.source.peer),
+        peer(&edge.destination.peer),
+        format!("{}/{}", edge.port, netenf_k8s::render::protocol(edge.protocol)),
+        edge.count.to_string(),
+    ]
+}
+
+fn traffic_markdown(denied: &[monitor::Denied]) -> String {
+    let mut text = "| Policy | From | To | Port | Count |\n|---|---|---|---|---|\n".to_owned();
+    for one in denied {
+        let cells: Vec<String> = traffic_cells(one).iter().map(|text| cell(text)).collect();
+        text.push_str(&format!("| {} |\n", cells.join(" | ")));
+    }
+    text
+}
+
 fn traffic_text(denied: &[monitor::Denied], count: u64, total: u64) -> String {
     let mut table = output::Table::new(&["POLICY", "FROM", "TO", "PORT", "COUNT"]);
     for one in denied {
-        let edge = &one.edge;
-        let peer = |peer| output::peer(&netenf_k8s::render::peer(peer));
-        table.row(vec![
-            format!("{}/{}", one.policy.0, one.policy.1),
-            peer(&edge.source.peer),
-            peer(&edge.destination.peer),
-            format!("{}/{}", edge.port, netenf_k8s::render::protocol(edge.protocol)),
-            edge.count.to_string(),
-        ]);
+        table.row(traffic_cells(one));
     }
     let rows = if table.is_empty() { String::new() } else { table.text(true) };
     format!("{rows}with protect: {count} of {total} recorded connections would be denied\n")

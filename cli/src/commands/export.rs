@@ -11,7 +11,7 @@ use netenf_store::Resource;
 
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
-use crate::output::{print, tell};
+use crate::output::{self, count, escaped, print, tell};
 use crate::wiring::select::Selection;
 use crate::wiring::store::Session;
 
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// What to write
     #[arg(long = "as", value_enum, default_value_t = Form::Native, value_name = "FORM")]
     form: Form,
-    /// Write NetworkPolicies of monitored policies and of proposals too, as if they protected
+    /// Write monitored policies and proposals too, as if they protected
     #[arg(long)]
     assume_protect: bool,
     /// Folder to write one file an object into, with a kustomization.yaml; else everything is printed
@@ -46,9 +46,9 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// NetworkPolicy and AuthorizationPolicy
+    #[value(help = "What clusters enforce: NetworkPolicy and AuthorizationPolicy")]
     Native,
-    /// `WorkloadNetworkPolicy`
+    #[value(help = "What the agent enforces: WorkloadNetworkPolicy")]
     Wnp,
 }
 
@@ -71,13 +71,15 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     }
     if left_out > 0 {
         tell(&format!(
-            "{left_out} objects are not enforced yet and were left out; --assume-protect writes them too"
+            "left out as not enforced yet: {}; --assume-protect writes them too",
+            count(left_out, "object")
         ));
     }
     match &args.output_dir {
+        Some(_) if files.is_empty() => tell("there is nothing to export; nothing was written"),
         Some(folder) => write(folder, &files)?,
         None => {
-            print(&files.iter().map(|file| file.text.as_str()).collect::<Vec<_>>().join("---\n"))?
+            print(&files.iter().map(|file| file.text.as_str()).collect::<Vec<_>>().join("---\n"))?;
         }
     }
     Ok(Exit::Done)
@@ -88,7 +90,13 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
 impl Args {
     fn file(&self, object: &Resource) -> Result<Option<File>, CommandError> {
         let policy = match object {
-            Resource::Policy(policy) => (**policy).clone(),
+            Resource::Policy(policy) => {
+                let mut policy = (**policy).clone();
+                if self.assume_protect {
+                    policy.spec.mode = Mode::Protect;
+                }
+                policy
+            }
             Resource::Proposal(proposal) if self.assume_protect => {
                 let spec = proposal.spec.to_policy_spec(Mode::Protect);
                 WorkloadNetworkPolicy { metadata: proposal.metadata.clone(), spec, status: None }
@@ -97,7 +105,7 @@ impl Args {
         };
         match self.form {
             Form::Wnp => wnp(policy).map(Some),
-            Form::Native => native(&policy, self.assume_protect),
+            Form::Native => native(&policy),
         }
     }
 }
@@ -118,15 +126,12 @@ fn wnp(mut policy: WorkloadNetworkPolicy) -> Result<File, CommandError> {
     policy.status = None;
     let object = Resource::from(policy);
     let key = object.key();
-    let text = netenf_store::to_neat_yaml(&object)?;
+    let text = output::yaml_documents(std::iter::once(object))?;
     Ok(File { path: format!("{}.{}.policy.yaml", key.namespace, key.name), text })
 }
 
-fn native(
-    policy: &WorkloadNetworkPolicy,
-    assume_protect: bool,
-) -> Result<Option<File>, CommandError> {
-    let protects = policy.spec.mode == Mode::Protect || assume_protect;
+fn native(policy: &WorkloadNetworkPolicy) -> Result<Option<File>, CommandError> {
+    let protects = policy.spec.mode == Mode::Protect;
     let mut metadata = metadata(policy);
     let (namespace, name) =
         (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default());
@@ -164,48 +169,67 @@ fn native(
 }
 
 fn yaml(object: &impl serde::Serialize) -> Result<String, CommandError> {
-    let text = serde_saphyr::to_string(object);
-    let text = text.map_err(|error| CommandError::failed("cannot write YAML").because(error))?;
+    let text = serde_saphyr::to_string(object)
+        .map_err(|error| CommandError::failed("cannot write YAML").because(error))?;
+    if escaped(&text) != text {
+        return output::json(object);
+    }
     Ok(if text.ends_with('\n') { text } else { text + "\n" })
 }
 
-/// Writes the files, and a kustomization that names those that are ours: a person's own entries stay.
+/// Names under which kustomize looks for its file; more than one of them is an error there.
+const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// Writes the files, and a kustomization where there is none: a person's own stays as it is.
 fn write(folder: &Path, files: &[File]) -> Result<(), CommandError> {
     let failed = |error| {
-        CommandError::failed(format!("cannot write to {}", folder.display())).because(error)
+        CommandError::failed(format!("cannot write to {}", folder.display()))
+            .because(error)
+            .hint("give a folder that you may write to with --output-dir")
     };
     std::fs::create_dir_all(folder).map_err(failed)?;
+    let existing = KUSTOMIZATIONS.iter().map(|name| folder.join(name)).find(|path| path.exists());
+    let known = existing.as_ref().map(std::fs::read_to_string).transpose().map_err(failed)?;
     for file in files {
         put(folder, &file.path, &file.text).map_err(failed)?;
     }
-    let path = folder.join("kustomization.yaml");
-    let known = std::fs::read_to_string(&path).unwrap_or_default();
     let mut resources: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     resources.sort_unstable();
-    let text = if known.trim().is_empty() {
-        let lines: String = resources.iter().map(|name| format!("- {name}\n")).collect();
-        format!(
-            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n{lines}"
-        )
-    } else {
-        let missing: Vec<&&str> = resources.iter().filter(|name| !known.contains(**name)).collect();
-        if !missing.is_empty() {
-            let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
-            tell(&format!(
-                "{} is there already and stays as it is; add to its resources: {}",
-                path.display(),
-                names.join(", ")
-            ));
+    let written = count(files.len(), "object");
+    match (existing, known) {
+        (Some(path), Some(known)) => {
+            tell(&escaped(&format!("{written} written to {}", folder.display())));
+            tell_missing(&path, &known, &resources);
         }
-        known
-    };
-    put(folder, "kustomization.yaml", &text).map_err(failed)?;
-    tell(&format!(
-        "{} objects and kustomization.yaml written to {}",
-        files.len(),
-        folder.display()
-    ));
+        _ => {
+            let lines: String = resources.iter().map(|name| format!("- {name}\n")).collect();
+            let text = format!(
+                "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n{lines}"
+            );
+            put(folder, KUSTOMIZATIONS[0], &text).map_err(failed)?;
+            let place = folder.display();
+            tell(&escaped(&format!("{written} and kustomization.yaml written to {place}")));
+        }
+    }
     Ok(())
+}
+
+/// Tells which resources a person's kustomization does not name yet.
+fn tell_missing(path: &Path, known: &str, resources: &[&str]) {
+    let names: Vec<String> = serde_saphyr::from_str::<serde_json::Value>(known)
+        .ok()
+        .and_then(|value| serde_json::from_value(value.get("resources")?.clone()).ok())
+        .unwrap_or_default();
+    let is_named =
+        |name: &str| names.iter().any(|own| own.strip_prefix("./").unwrap_or(own) == name);
+    let missing: Vec<&str> = resources.iter().copied().filter(|name| !is_named(name)).collect();
+    if !missing.is_empty() {
+        tell(&escaped(&format!(
+            "{} is there already and stays as it is; add to its resources: {}",
+            path.display(),
+            missing.join(", ")
+        )));
+    }
 }
 
 /// Writes a file as a whole or not at all.

@@ -1,5 +1,6 @@
 //! `flows`: recorded flows, filtered, as they are or grouped.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use netenf_learn::{Config, Learner};
 
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
-use crate::output::{print, tell};
+use crate::output::{escaped_json, print, tell};
 use crate::wiring::{self, FlowInput};
 
 mod end;
@@ -22,15 +23,15 @@ use filter::Filter;
 /// Show recorded flows
 ///
 /// Filters: values of one flag are alternatives, different flags must all hold, and each --not turns
-/// the filter that follows it around. A flow belongs to a namespace if either end does. Without --raw,
-/// answers and packets of connections that are already open are left out.
+/// the filter that follows it around. A flow belongs to a namespace (-n) if either end does. Without
+/// --raw, answers and packets of connections that are already open are left out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   # What a workload talks to, and who talks to it
   kubectl netenf flows deployment/web -n shop --input-file flows.jsonl
 
-  # Denied flows of a namespace, but none of its nodes
-  kubectl netenf flows -n shop --verdict denied --not --peer host --input-file flows.jsonl
+  # Denied flows of a namespace, save those of nodes, to learn from or to keep
+  kubectl netenf flows -n shop --verdict denied --not --peer host --input-file flows.jsonl -o json
 
   # Who talks to whom, counted
   kubectl netenf flows --group --input-file flows.jsonl")]
@@ -40,10 +41,8 @@ pub(crate) struct Args {
     /// The cluster's objects, for --group: a file, a folder or -
     #[arg(long, value_name = "PLACE")]
     cluster_state: Vec<PathBuf>,
-    #[command(flatten)]
-    filter: filter::FilterArgs,
     /// Count by who talks to whom instead of listing
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["raw", "first", "last"])]
     group: bool,
     /// Show answers, repeated packets and socket events too
     #[arg(long)]
@@ -54,12 +53,14 @@ pub(crate) struct Args {
     /// Only the last N that match
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// Print the filters as they are understood, and stop
+    /// Print the filters as they are understood, one a line, and stop
     #[arg(long)]
     print_filters: bool,
     /// Output: compact, wide, or json (the source's own JSON, which can be learned from again)
     #[arg(short, long, value_enum, default_value_t = Format::Compact, value_name = "FORMAT")]
     output: Format,
+    #[command(flatten)]
+    filter: filter::FilterArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -71,7 +72,7 @@ enum Format {
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
-    let namespace = global.namespace.as_deref().filter(|_| !global.all_namespaces);
+    let namespace = global.only_namespace();
     let filter = Filter::new(&args.filter, namespace)?;
     if args.print_filters {
         print(&filter.to_string())?;
@@ -90,21 +91,22 @@ impl Args {
     fn listed(&self, filter: &Filter) -> Result<Exit, CommandError> {
         let mut replay = self.input.replay()?;
         let mut shown = Shown::new(self.first, self.last);
-        while let Some(item) = replay.next()? {
+        while shown.wants_more()
+            && let Some(item) = replay.next()?
+        {
             let Record::Flow(observation) = &item.record else { continue };
             if (!self.raw && line::is_noise(observation)) || !filter.matches(observation) {
                 continue;
             }
             let text = match self.output {
-                Format::Json => String::from_utf8_lossy(item.raw).trim_end().to_owned(),
+                Format::Json => escaped_json(String::from_utf8_lossy(item.raw).trim_end()),
                 Format::Compact => line::compact(observation),
                 Format::Wide => line::wide(observation),
             };
-            if !shown.add(text)? {
-                break;
-            }
+            shown.add(&text)?;
         }
         shown.finish()?;
+        wiring::tell_unread(replay.summary());
         Ok(Exit::Done)
     }
 
@@ -125,44 +127,66 @@ impl Args {
             Format::Compact => group::table(&outcome, false),
             Format::Wide => group::table(&outcome, true),
         })?;
+        if group::is_empty(&outcome) {
+            tell("no flow matches; --print-filters shows how the filters are understood");
+        }
+        wiring::tell_unread(replay.summary());
         Ok(Exit::Done)
     }
 }
+
+/// How much text is gathered before it is written, where nobody watches it come.
+const BLOCK: usize = 64 << 10;
 
 /// Lines that are shown at once, or the last of them at the end.
 struct Shown {
     first: Option<usize>,
     last: Option<usize>,
     count: usize,
-    kept: std::collections::VecDeque<String>,
+    kept: VecDeque<String>,
+    text: String,
 }
 
 // === impl Shown ===
 
 impl Shown {
     fn new(first: Option<usize>, last: Option<usize>) -> Self {
-        Self { first, last, count: 0, kept: std::collections::VecDeque::new() }
+        Self { first, last, count: 0, kept: VecDeque::new(), text: String::new() }
     }
 
-    /// Takes a line; returns whether more are wanted.
-    fn add(&mut self, line: String) -> Result<bool, CommandError> {
+    fn wants_more(&self) -> bool {
+        self.first.is_none_or(|first| self.count < first)
+    }
+
+    fn add(&mut self, line: &str) -> Result<(), CommandError> {
         self.count += 1;
-        if let Some(last) = self.last {
-            self.kept.push_back(line);
-            if self.kept.len() > last {
-                self.kept.pop_front();
+        match self.last {
+            Some(last) => {
+                self.kept.push_back(line.to_owned());
+                if self.kept.len() > last {
+                    self.kept.pop_front();
+                }
+                Ok(())
             }
-            return Ok(true);
+            None => self.show(line),
         }
-        print(&(line + "\n"))?;
-        Ok(self.first.is_none_or(|first| self.count < first))
     }
 
-    fn finish(self) -> Result<(), CommandError> {
-        for line in self.kept {
-            print(&(line + "\n"))?;
+    fn show(&mut self, line: &str) -> Result<(), CommandError> {
+        self.text.push_str(line);
+        self.text.push('\n');
+        if self.text.len() < BLOCK {
+            return Ok(());
         }
-        if self.count == 0 {
+        print(&std::mem::take(&mut self.text))
+    }
+
+    fn finish(mut self) -> Result<(), CommandError> {
+        for line in std::mem::take(&mut self.kept) {
+            self.show(&line)?;
+        }
+        print(&self.text)?;
+        if self.count == 0 && self.first != Some(0) {
             tell(
                 "no flow matches; --print-filters shows how the filters are understood, --raw shows all packets",
             );

@@ -14,8 +14,8 @@ use crate::wiring::store::Session;
 
 /// List proposals and policies
 ///
-/// STATE is learning (rules came within the last hour before the newest flow), stable (none did), monitor
-/// or protect. NEW counts the rules that came within that hour.
+/// STATE is learning (there is no rule yet, or rules came within the last hour before the newest flow),
+/// stable (none did), monitor or protect. NEW counts the rules that came within that hour.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   # What there is, in all namespaces
@@ -71,7 +71,9 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
             "metadata": {},
             "items": found.iter().map(|stored| &stored.object).collect::<Vec<_>>(),
         }))?,
-        Some(Format::Yaml) => yaml(&found)?,
+        Some(Format::Yaml) => {
+            output::yaml_documents(found.iter().map(|stored| stored.object.clone()))?
+        }
         Some(Format::Name) => found
             .iter()
             .map(|stored| output::object(&stored.object.key(), global.spans_namespaces()) + "\n")
@@ -110,12 +112,6 @@ impl Args {
     }
 }
 
-fn yaml(found: &[&Stored]) -> Result<String, CommandError> {
-    let documents: Result<Vec<String>, _> =
-        found.iter().map(|stored| netenf_store::to_neat_yaml(&stored.object)).collect();
-    Ok(documents?.join("---\n"))
-}
-
 fn state(object: &Resource) -> State {
     match object.as_policy() {
         Some(policy) if policy.spec.mode == Mode::Protect => State::Protect,
@@ -135,6 +131,8 @@ fn row(object: &Resource) -> Vec<String> {
     let rules: Vec<&RuleEvidence> = object.evidence().iter().filter(|rule| !rule.refused).collect();
     let uncovered = object.uncovered().iter().filter(|item| !item.accepted).count();
     let last = rules.iter().filter_map(|rule| rule.last_seen.as_ref()).max_by_key(|time| time.0);
+    let uncovered_last = object.uncovered().iter().filter_map(|item| item.last_seen.as_ref());
+    let seen = last.into_iter().chain(uncovered_last).max_by_key(|time| time.0);
     let new = last.map_or(0, |last| {
         let recent = |rule: &&&RuleEvidence| {
             rule.first_seen
@@ -159,7 +157,7 @@ fn row(object: &Resource) -> Vec<String> {
         rules.len().to_string(),
         uncovered.to_string(),
         if new > 0 { format!("+{new}") } else { "0".to_owned() },
-        clock::age(last),
+        clock::age(seen),
         clock::age(since(object)),
     ]
 }

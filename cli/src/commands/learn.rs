@@ -9,12 +9,13 @@ use netenf_flows::Summary;
 use netenf_k8s::{Index, render};
 use netenf_learn::proposal::Outcome;
 use netenf_learn::{Backend, Caps, Config, ExternalPeers, Provider, Scope, Subjects, Workload};
+use netenf_store::Resource;
 
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
-use crate::output::{print, tell};
+use crate::output::{self, print, tell};
+use crate::wiring::store;
 use crate::wiring::{self, FlowInput};
-use crate::{output, wiring::store};
 
 /// Learn from recorded flows and propose policies
 ///
@@ -50,7 +51,7 @@ pub(crate) struct Args {
     /// Workloads never to learn, as [NAMESPACE/]KIND/NAME (repeatable)
     #[arg(long, value_name = "WORKLOAD")]
     exclude_workload: Vec<String>,
-    /// Kinds that get proposals: Deployment, StatefulSet and DaemonSet, or all
+    /// Kinds that get proposals
     #[arg(long, value_enum, default_value_t = SubjectsName::Standard, value_name = "KINDS")]
     subjects: SubjectsName,
     /// What becomes of addresses outside the cluster
@@ -68,7 +69,7 @@ pub(crate) struct Args {
     /// Prefix length for the address of IPv6 probes under Istio ambient
     #[arg(long, default_value_t = 128, value_name = "BITS", value_parser = clap::value_parser!(u8).range(1..=128))]
     ambient_probe_prefix: u8,
-    /// Start over: forget the counters and proposals that were learned into the folder before
+    /// Start over: forget the counters, and the evidence of the proposals that are learned again
     #[arg(long)]
     fresh: bool,
     /// Show what would change in the folder and change nothing
@@ -90,7 +91,9 @@ enum BackendName {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum SubjectsName {
+    #[value(help = "Deployment, StatefulSet and DaemonSet")]
     Standard,
+    #[value(help = "Also ReplicaSet, Job, CronJob and Pod")]
     All,
 }
 
@@ -123,7 +126,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
             .hint("give --input-file FILE, or --input-file - to read standard input"));
     }
     let index = Arc::new(wiring::cluster_state(&args.cluster_state)?);
-    let mut session = match &global.dir {
+    let mut session = match global.folder() {
         Some(dir) => Some(store::Session::for_learning(dir, args.dry_run.is_some())?),
         None => None,
     };
@@ -142,7 +145,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     };
     print(&text)?;
     tell_funnel(&outcome, &summary);
-    tell_hints(args, &outcome, &index);
+    tell_hints(&outcome, &index);
     Ok(Exit::Done)
 }
 
@@ -170,7 +173,7 @@ impl Args {
         backend: Backend,
         policies: BTreeSet<(Arc<str>, Arc<str>)>,
     ) -> Result<Config, CommandError> {
-        let namespace = global.namespace.as_deref().filter(|_| !global.all_namespaces);
+        let namespace = global.only_namespace();
         let workload = |text: &String| wiring::workload(text, namespace);
         let workloads: BTreeSet<Workload> =
             self.workloads.iter().map(workload).collect::<Result<_, _>>()?;
@@ -216,12 +219,12 @@ impl Args {
     /// Without a folder the proposals themselves are the output (D7).
     fn report(&self, outcome: &Outcome, spans: bool) -> Result<String, CommandError> {
         let last = outcome.window.map(|(_, last)| last);
-        let objects = outcome.proposals.iter().map(|proposal| render::proposal(proposal, last));
+        let objects = outcome.proposals.iter();
+        let objects = objects.map(|proposal| Resource::from(render::proposal(proposal, last)));
         match self.output {
             Some(Format::Json) => output::json(&wiring::funnel(&outcome.funnel)),
             Some(Format::Name) => {
-                let key = |object| netenf_store::Resource::from(object).key();
-                Ok(objects.map(|object| output::object(&key(object), spans) + "\n").collect())
+                Ok(objects.map(|object| output::object(&object.key(), spans) + "\n").collect())
             }
             Some(Format::Yaml) | None => output::yaml_documents(objects),
         }
@@ -240,7 +243,9 @@ impl Args {
                 let name = |change: &store::Change| output::object(&change.object, spans) + "\n";
                 Ok(learned.changes.iter().map(name).collect())
             }
-            Some(Format::Yaml) => output::yaml_documents(learned.proposals.iter().cloned()),
+            Some(Format::Yaml) => {
+                output::yaml_documents(learned.proposals.iter().cloned().map(Resource::from))
+            }
             None => {
                 let dry = if self.dry_run.is_some() { " (dry run)" } else { "" };
                 let line = |change: &store::Change| {
@@ -256,14 +261,17 @@ impl Args {
 fn tell_funnel(outcome: &Outcome, summary: &Summary) {
     let funnel = &outcome.funnel;
     let skipped: u64 = funnel.skipped.values().sum();
+    let counted = |number: u64, noun: &str| {
+        output::count(usize::try_from(number).unwrap_or(usize::MAX), noun)
+    };
     tell(&format!(
-        "{} received: {} learned, {} uncovered, {} skipped, {} violations, {} errors; {} lost by the source",
+        "{} received: {} learned, {} uncovered, {} skipped, {}, {}; {} lost by the source",
         funnel.received,
         funnel.learned,
         funnel.uncovered,
         skipped,
-        funnel.violations,
-        funnel.errors,
+        counted(funnel.violations, "violation"),
+        counted(funnel.errors, "error"),
         funnel.lost
     ));
     if skipped > 0 {
@@ -274,14 +282,18 @@ fn tell_funnel(outcome: &Outcome, summary: &Summary) {
         tell(&format!("skipped: {}", reasons.join(", ")));
     }
     if summary.ignored > 0 {
-        tell(&format!("{} lines of the log were about something else", summary.ignored));
+        tell(&format!("{} about something else than flows", counted(summary.ignored, "line")));
     }
     let uncovered: usize = outcome.proposals.iter().map(|proposal| proposal.uncovered.len()).sum();
-    tell(&format!("{} proposals, {uncovered} uncovered items", outcome.proposals.len()));
+    tell(&format!(
+        "{}, {}",
+        output::count(outcome.proposals.len(), "proposal"),
+        output::count(uncovered, "uncovered item")
+    ));
 }
 
 /// Says why nothing, or little, came of it, and what to do (case B65).
-fn tell_hints(args: &Args, outcome: &Outcome, index: &Index) {
+fn tell_hints(outcome: &Outcome, index: &Index) {
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for unplaced in &outcome.unplaced {
         *reasons.entry(unplaced.uncovered.reason.name()).or_default() += 1;
@@ -301,8 +313,7 @@ fn tell_hints(args: &Args, outcome: &Outcome, index: &Index) {
         );
     } else if outcome.proposals.is_empty() {
         tell(
-            "hint: no workload in scope was seen; see the reasons above, and -n, --subjects all and --exclude-…",
+            "hint: no workload in scope was seen; see the reasons above, and -n, --subjects and --exclude-workload",
         );
     }
-    let _ = args;
 }

@@ -1,7 +1,7 @@
 //! `promote`: a proposal becomes a policy, a policy protects.
 
-use netenf_api::Mode;
-use netenf_k8s::lifecycle::{self, Selection as Accepted, WithoutRules};
+use netenf_api::{Mode, WorkloadNetworkPolicy};
+use netenf_k8s::lifecycle::{self, Reason, Refusal, Selection as Accepted, WithoutRules};
 use netenf_k8s::monitor::{self, Guard};
 use netenf_k8s::preflight::{self, Facts, Item, Limits, Verdict};
 use netenf_learn::proposal::SeenEdge;
@@ -14,12 +14,13 @@ use crate::clock;
 use crate::error::{CommandError, Exit};
 use crate::output::{self, JsonOnly, escaped, painted, print, tell};
 use crate::wiring::select::Selection;
+use crate::wiring::state::State;
 use crate::wiring::store::Session;
 
 /// Turn proposals into policies, and monitored policies into protecting ones
 ///
 /// Without a flag the policy only monitors: what it would deny is reported. With --protect a preflight is
-/// printed first, and nothing is changed unless every item passes or is accepted by its name.
+/// printed first, and nothing at all is changed unless every item passes or is accepted by its name.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   # Watch what a workload's policies would deny
@@ -28,13 +29,13 @@ use crate::wiring::store::Session;
   # Show the preflight and change nothing
   kubectl netenf promote deployment/web --protect -n shop --dir policies --dry-run
 
-  # Enforce, with two doubts accepted by name
-  kubectl netenf promote deployment/web --direction ingress --protect -n shop --dir policies --accept window,quiet --accept-uncovered all")]
+  # Enforce, and accept that what has no rule will be denied
+  kubectl netenf promote sts/db -n shop --protect --accept-uncovered all --dir policies")]
 pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
     /// All proposals (and, with --protect, all monitored policies) of the namespace
-    #[arg(long)]
+    #[arg(long, conflicts_with = "names")]
     all: bool,
     /// Report what would be denied (the default)
     #[arg(long, conflicts_with = "protect")]
@@ -49,13 +50,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = clock::seconds)]
     quiet_period: i64,
     /// Preflight items to accept whatever they say: window, quiet, traffic, enforcer, dns
-    #[arg(long, value_name = "ITEM", value_delimiter = ',', value_parser = clap::builder::PossibleValuesParser::new(["window", "quiet", "traffic", "enforcer", "dns"]))]
+    #[arg(long, value_name = "ITEM", requires = "protect", value_delimiter = ',', value_parser = clap::builder::PossibleValuesParser::new(["window", "quiet", "traffic", "enforcer", "dns"]))]
     accept: Vec<String>,
     /// Uncovered items whose loss is accepted, by id, or all
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     accept_uncovered: Vec<String>,
-    /// Promote also what has no rule at all, which denies everything
-    #[arg(long)]
+    /// Protect also what has no rule at all, which denies everything
+    #[arg(long, requires = "protect")]
     deny_all: bool,
     /// Show what would be done and change nothing
     #[arg(long, value_name = "client", num_args = 0..=1, default_missing_value = "client", require_equals = true)]
@@ -76,50 +77,44 @@ struct Plan<'a> {
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let session = Session::for_change(global, "promote", args.dry_run.is_some())?;
     let found = args.selection.find_named(&session, global, args.all)?;
+    args.check_ids(&found)?;
     let state = session.state()?;
-    let edges = state.edges();
     let mut plans = Vec::new();
+    let mut refusals = Vec::new();
     for stored in found {
-        if args.is_done(&stored.object) {
+        if let Some(word) = args.done(&stored.object) {
+            tell(&escaped(&format!("{} {word}", stored.object.key())));
             continue;
         }
-        let object = args.accepted(&stored.object)?;
-        let policy = args.promoted(&session, &object)?;
-        let facts = |denied| Facts {
-            object: &object,
-            window: state.window(),
-            last: state.last.as_ref().map(|time| time.0.as_second()),
-            denied,
-            enforcer: None,
-        };
-        let items = if args.protect {
-            let denied = denied(&session, &policy, &edges);
-            preflight::check(
-                &facts(if edges.is_empty() { None } else { Some(&denied) }),
-                &args.limits(),
-            )
-        } else {
-            Vec::new()
-        };
-        plans.push(Plan { stored, policy, items });
-    }
-    if plans.is_empty() {
-        tell("nothing to promote: what is named is there already");
-        return Ok(Exit::Done);
+        match args.plan(&session, &state, stored) {
+            Ok(plan) => plans.push(plan),
+            Err(error) => refusals.push(error),
+        }
     }
     args.show(&plans)?;
-    let refused: Vec<String> = plans
+    refuse(&plans)?;
+    refusals.iter().for_each(output::error);
+    // A refusal among several stops nothing that only monitors, and everything that would deny.
+    if refusals.is_empty() || !args.protect {
+        args.write(global, &session, plans)?;
+    }
+    Ok(if refusals.is_empty() { Exit::Done } else { Exit::No })
+}
+
+/// Refuses everything if the preflight of one fails.
+fn refuse(plans: &[Plan<'_>]) -> Result<(), CommandError> {
+    let failed = |plan: &Plan<'_>| plan.items.iter().filter(|i| i.result == Verdict::Fail).count();
+    let names: Vec<String> = plans
         .iter()
-        .filter(|plan| !preflight::passes(&plan.items))
+        .filter(|plan| failed(plan) > 0)
         .map(|plan| plan.stored.object.key().name)
         .collect();
-    if !refused.is_empty() {
-        return Err(CommandError::no(format!(
-            "not promoted: preflight failed ({})",
-            refused.join(", ")
-        )));
+    if names.is_empty() {
+        return Ok(());
     }
-    args.write(global, &session, plans)
+    let checks = output::count(plans.iter().map(failed).sum(), "check");
+    Err(CommandError::no(format!("not promoted: {checks} failed ({})", names.join(", ")))
+        .hint("each line with FAIL says what to do; promote without --protect only monitors"))
 }
 
 // === impl Args ===
@@ -129,9 +124,78 @@ impl Args {
         if self.protect { Mode::Protect } else { Mode::Monitor }
     }
 
-    /// A policy in that mode, or one that a plain promote would only take back.
-    fn is_done(&self, object: &Resource) -> bool {
-        object.as_policy().is_some_and(|policy| policy.spec.mode == self.mode() || !self.protect)
+    /// Why there is nothing to do: the policy is there already, or further.
+    fn done(&self, object: &Resource) -> Option<&'static str> {
+        match (object.as_policy()?.spec.mode, self.mode()) {
+            (Mode::Monitor, Mode::Monitor) => {
+                Some("is in monitor already; promote --protect makes it deny")
+            }
+            (Mode::Protect, Mode::Protect) => Some("is in protect already"),
+            (Mode::Protect, Mode::Monitor) => {
+                Some("is in protect already; demote takes it back to monitor")
+            }
+            (Mode::Monitor, Mode::Protect) => None,
+        }
+    }
+
+    /// What the object would become, and its preflight where that would deny.
+    fn plan<'a>(
+        &self,
+        session: &Session,
+        state: &State,
+        stored: &'a Stored,
+    ) -> Result<Plan<'a>, CommandError> {
+        let object = self.accepted(&stored.object)?;
+        if !self.protect {
+            let policy = self.promoted(session, &object, WithoutRules::Refuse)?;
+            return Ok(Plan { stored, policy: policy.into(), items: Vec::new() });
+        }
+        let (policy, rules) = match self.promoted(session, &object, WithoutRules::Refuse) {
+            Ok(policy) => (policy, None),
+            Err(refusal) if *refusal.reason == Reason::NoRules => {
+                (self.promoted(session, &object, WithoutRules::Accept)?, Some(self.no_rules()))
+            }
+            Err(refusal) => return Err(refusal.into()),
+        };
+        let policy = Resource::from(policy);
+        let edges = state.edges();
+        let denied = denied(session, &policy, &edges);
+        let facts = Facts {
+            object: &object,
+            window: state.window(),
+            last: state.last.as_ref().map(|time| time.0.as_second()),
+            denied: (!edges.is_empty()).then_some(denied.as_slice()),
+            enforcer: None,
+        };
+        let mut items = preflight::check(&facts, &self.limits());
+        items.extend(rules);
+        Ok(Plan { stored, policy, items })
+    }
+
+    fn no_rules(&self) -> Item {
+        Item {
+            name: "rules",
+            result: if self.deny_all { Verdict::Accepted } else { Verdict::Fail },
+            message: "no rule: everything would be denied".to_owned(),
+            hint: Some(
+                "learn longer, allow what is uncovered, or accept with --deny-all".to_owned(),
+            ),
+        }
+    }
+
+    /// An id that belongs to nothing is a slip of the hand, and accepts nothing.
+    fn check_ids(&self, found: &[&Stored]) -> Result<(), CommandError> {
+        let known = |id: &str| {
+            let mut items = found.iter().flat_map(|stored| stored.object.uncovered());
+            id == "all" || items.any(|item| item.id.starts_with(id))
+        };
+        match self.accept_uncovered.iter().find(|id| id.is_empty() || !known(id)) {
+            None => Ok(()),
+            Some(id) => Err(CommandError::no(format!(
+                "nothing uncovered in what is named has the id {id:?}"
+            ))
+            .hint("kubectl netenf diff and the preflight show the ids")),
+        }
     }
 
     fn limits(&self) -> Limits {
@@ -158,18 +222,21 @@ impl Args {
         }
     }
 
-    fn promoted(&self, session: &Session, object: &Resource) -> Result<Resource, CommandError> {
-        let without = if self.deny_all { WithoutRules::Accept } else { WithoutRules::Refuse };
-        let policy = match object {
+    fn promoted(
+        &self,
+        session: &Session,
+        object: &Resource,
+        without: WithoutRules,
+    ) -> Result<WorkloadNetworkPolicy, Refusal> {
+        match object {
             Resource::Proposal(proposal) => {
                 let key = object.key();
                 let existing = session.listing().find(&Key::policy(key.namespace, key.name));
                 let existing = existing.and_then(|stored| stored.object.as_policy());
-                lifecycle::promote(proposal, self.mode(), existing, without)?
+                lifecycle::promote(proposal, self.mode(), existing, without)
             }
-            Resource::Policy(policy) => lifecycle::set_mode(policy, self.mode(), without)?,
-        };
-        Ok(policy.into())
+            Resource::Policy(policy) => lifecycle::set_mode(policy, self.mode(), without),
+        }
     }
 
     fn show(&self, plans: &[Plan<'_>]) -> Result<(), CommandError> {
@@ -180,17 +247,20 @@ impl Args {
                 &json!({"items": plans.iter().map(plan).collect::<Vec<_>>()}),
             )?);
         }
-        let names = plans.iter().map(|plan| plan.stored.object.key().name);
+        let names = || plans.iter().map(|plan| escaped(&plan.stored.object.key().name));
         let messages =
             plans.iter().flat_map(|plan| &plan.items).map(|item| item.message.chars().count());
+        let name_width = names().map(|name| name.chars().count()).max().unwrap_or(0);
         // Long messages break the column rather than push all others to the right.
         let width = messages.filter(|length| *length <= 60).max().unwrap_or(0);
-        for (plan, name) in plans.iter().zip(names) {
+        let mut text = String::new();
+        for (plan, name) in plans.iter().zip(names()) {
             for item in &plan.items {
-                tell(&line(&name, item, width));
+                text.push_str(&line(&format!("{name:<name_width$}"), item, width));
+                text.push('\n');
             }
         }
-        Ok(())
+        print(&text)
     }
 
     fn write(
@@ -198,7 +268,7 @@ impl Args {
         global: &Global,
         session: &Session,
         plans: Vec<Plan<'_>>,
-    ) -> Result<Exit, CommandError> {
+    ) -> Result<(), CommandError> {
         let mut changes = Vec::new();
         let mut records = Vec::new();
         let mut lines = String::new();
@@ -220,11 +290,11 @@ impl Args {
         session.write(changes, records)?;
         if self.output.is_none() {
             print(&lines)?;
-            tell(
-                "undo with kubectl netenf demote; history and rollback show and restore revisions",
-            );
         }
-        Ok(Exit::Done)
+        if self.dry_run.is_none() && !lines.is_empty() {
+            tell("undo with kubectl netenf demote");
+        }
+        Ok(())
     }
 }
 
@@ -284,6 +354,6 @@ fn line(name: &str, item: &Item, width: usize) -> String {
         Verdict::Accepted => painted(33, "accepted"),
     };
     let hint = item.hint.as_deref().filter(|_| item.result == Verdict::Fail);
-    let hint = hint.map(|hint| format!("  ({hint})")).unwrap_or_default();
-    format!("PREFLIGHT  {}  {:<width$}  {result}{hint}", escaped(name), escaped(&item.message))
+    let hint = hint.map(|hint| format!("  ({})", escaped(hint))).unwrap_or_default();
+    format!("PREFLIGHT  {name}  {:<width$}  {result}{hint}", escaped(&item.message))
 }

@@ -54,12 +54,14 @@ fn flag(text: &mut String, arg: &Arg) {
     let name = match (arg.get_short(), arg.get_long(), &value) {
         (short, Some(long), value) => {
             let short = short.map(|short| format!("-{short}, ")).unwrap_or_default();
-            let value = value
-                .as_ref()
-                .filter(|_| takes)
-                .map(|value| format!(" {value}"))
-                .unwrap_or_default();
-            format!("{short}--{long}{value}")
+            let value = value.as_ref().filter(|_| takes).map(|value| {
+                if arg.is_require_equals_set() {
+                    format!("[={value}]")
+                } else {
+                    format!(" {value}")
+                }
+            });
+            format!("{short}--{long}{}", value.unwrap_or_default())
         }
         (_, None, Some(value)) => value.clone(),
         (_, None, None) => arg.get_id().to_string().to_uppercase(),
@@ -74,7 +76,8 @@ fn flag(text: &mut String, arg: &Arg) {
     };
     let choices: Vec<String> =
         arg.get_possible_values().iter().map(|one| one.get_name().to_owned()).collect();
-    let choices = if takes && !choices.is_empty() {
+    let told = choices.iter().all(|choice| help.contains(choice) || name.contains(choice));
+    let choices = if takes && !told {
         format!(": {}", choices.join(", "))
     } else {
         String::new()

@@ -1,18 +1,20 @@
 //! `rollback`: an earlier revision again.
 
+use netenf_api::Mode;
 use netenf_k8s::lifecycle;
-use netenf_store::Verb;
+use netenf_store::{Resource, Verb};
 
 use super::learn::DryRun;
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
-use crate::output::{self, print};
+use crate::output::{self, print, tell};
 use crate::wiring::select::Selection;
 use crate::wiring::store::Session;
 
 /// Restore an earlier revision of a policy
 ///
-/// The rules and the mode of the revision become a new revision; violations and evidence stay.
+/// The rules of the revision become a new revision; violations and evidence stay. The mode is restored
+/// too, save that a policy that monitors goes on monitoring: only promote makes it protect.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   # Back to the revision before the newest one
@@ -37,7 +39,11 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let session = Session::for_change(global, "rollback", args.dry_run.is_some())?;
-    let found = args.selection.find_named(&session, global, false)?;
+    if args.selection.names.is_empty() {
+        return Err(CommandError::usage("nothing is named to roll back")
+            .hint("name it as get does, for example deployment-web-egress"));
+    }
+    let found = args.selection.find(&session, global)?;
     let [stored] = found.as_slice() else {
         let names: Vec<String> =
             found.iter().map(|stored| stored.object.key().to_string()).collect();
@@ -46,7 +52,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
             names.len(),
             names.join(", ")
         ))
-        .hint("roll back one at a time; --direction chooses one"));
+        .hint("name one of them, or choose it with --direction and -n"));
     };
     let key = stored.object.key();
     let mut revisions = session.history(&key.namespace, &key.name)?;
@@ -59,10 +65,17 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         let kept: Vec<String> =
             revisions.iter().map(|revision| revision.number.to_string()).collect();
         let kept = if kept.is_empty() { "none".to_owned() } else { kept.join(", ") };
-        return Err(CommandError::no(format!("{key} has no such revision; it has {kept}"))
-            .hint("kubectl netenf history shows them"));
+        let which = args
+            .to_revision
+            .map_or("no earlier revision".to_owned(), |number| format!("no revision {number}"));
+        return Err(CommandError::no(format!(
+            "the {key} has {which}; its revisions as a {}: {kept}",
+            key.kind.word()
+        ))
+        .hint("kubectl netenf history shows them"));
     };
-    let object = lifecycle::rollback(&stored.object, revision)?;
+    let mut object = lifecycle::rollback(&stored.object, revision)?;
+    let held = hold_mode(&stored.object, &mut object);
     let record =
         Session::record(Verb::Rollback, &object, format!("back to revision {}", revision.number));
     session.write(vec![stored.replace(object)], vec![record])?;
@@ -72,5 +85,23 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         output::object(&key, global.spans_namespaces()),
         revision.number
     ))?;
+    if held {
+        tell(
+            "it goes on monitoring; kubectl netenf promote --protect shows what denying would cut",
+        );
+    }
     Ok(Exit::Done)
+}
+
+/// Nothing is enforced before its effect was shown: that is for promote. Returns whether the mode was held.
+fn hold_mode(current: &Resource, restored: &mut Resource) -> bool {
+    match (current.as_policy(), restored) {
+        (Some(now), Resource::Policy(policy))
+            if now.spec.mode == Mode::Monitor && policy.spec.mode == Mode::Protect =>
+        {
+            policy.spec.mode = Mode::Monitor;
+            true
+        }
+        _ => false,
+    }
 }

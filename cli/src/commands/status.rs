@@ -27,7 +27,7 @@ use crate::wiring::store::Session;
   # For CI: fail if nothing was learned, or input was bad or lost
   kubectl netenf status --dir policies --check")]
 pub(crate) struct Args {
-    /// Exit with 1 if nothing was learned, or if there were errors, losses or missing nodes
+    /// Exit with 1 if nothing was learned, or if there were errors, losses or nodes that do not report
     #[arg(long)]
     check: bool,
     /// Output: json
@@ -108,7 +108,8 @@ fn objects(session: &Session) -> String {
     let modes: Vec<Mode> = session.listing().policies().map(|policy| policy.spec.mode).collect();
     let of = |mode: Mode| modes.iter().filter(|one| **one == mode).count();
     format!(
-        "objects     {proposals} proposals, {} monitor, {} protect",
+        "objects     {}, {} monitor, {} protect",
+        output::count(proposals, "proposal"),
         of(Mode::Monitor),
         of(Mode::Protect)
     )

@@ -1,27 +1,45 @@
 //! Control bytes from data never reach the terminal.
 
-/// `text` with control characters and Unicode's invisible direction marks written out; line breaks stay.
+use std::fmt::Write as _;
+
+/// `text` with control characters and invisible ones written out; line breaks stay.
 pub(crate) fn escaped(text: &str) -> String {
-    let hostile = |c: char| {
-        (c.is_control() && c != '\n')
-            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
-    };
-    if !text.contains(hostile) {
+    replaced(text, |c, out| out.extend(c.escape_unicode()))
+}
+
+/// A JSON or YAML text with such characters written as both write them in quotes: it means the same.
+pub(crate) fn escaped_json(text: &str) -> String {
+    replaced(text, |c, out| {
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    })
+}
+
+fn replaced(text: &str, replace: impl Fn(char, &mut String)) -> String {
+    if !text.contains(is_hostile) {
         return text.to_owned();
     }
-    text.chars()
-        .map(|c| if hostile(c) { c.escape_unicode().to_string() } else { c.to_string() })
-        .collect()
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hostile(c) {
+            replace(c, &mut out);
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// What a terminal does not show as itself: control, change of direction, no width.
+fn is_hostile(c: char) -> bool {
+    let invisible = matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}');
+    (c.is_control() && c != '\n') || invisible
 }
 
 #[cfg(test)]
-mod tests {
-    use super::escaped;
-
-    #[test]
-    fn control_bytes_are_written_out_and_text_is_left_alone() {
-        assert_eq!(escaped("a\u{1b}[31mb\u{7}\r"), "a\\u{1b}[31mb\\u{7}\\u{d}");
-        assert_eq!(escaped("pay\u{202e}gpj"), "pay\\u{202e}gpj");
-        assert_eq!(escaped("line\nüber"), "line\nüber");
-    }
-}
+mod tests;

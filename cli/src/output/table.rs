@@ -55,3 +55,6 @@ fn push_line<'a>(text: &mut String, cells: impl Iterator<Item = &'a str>, widths
     text.push_str(cells.join("   ").trim_end());
     text.push('\n');
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,28 +37,37 @@ impl Selection {
         session: &'a Session,
         global: &Global,
     ) -> Result<Vec<&'a Stored>, CommandError> {
-        let namespace = global.namespace.as_deref().filter(|_| !global.all_namespaces);
-        let objects = &session.listing().objects;
+        self.find_among([&*session.listing().objects], global)
+    }
+
+    /// The same in several listings: a name must name something in one of them.
+    pub(crate) fn find_among<'a, const N: usize>(
+        &self,
+        listings: [&'a [Stored]; N],
+        global: &Global,
+    ) -> Result<Vec<&'a Stored>, CommandError> {
+        let namespace = global.only_namespace();
+        let objects = || listings.into_iter().flatten();
         let here = |stored: &&Stored| {
             namespace.is_none_or(|namespace| stored.object.key().namespace == namespace)
                 && self.is_direction(stored)
         };
         if self.names.is_empty() {
-            return Ok(objects.iter().filter(here).collect());
+            return Ok(objects().filter(here).collect());
         }
         let mut found: Vec<&Stored> = Vec::new();
         for name in &self.names {
             let wanted = Wanted::parse(name, namespace)?;
-            let matching: Vec<&Stored> = objects
-                .iter()
-                .filter(|stored| self.is_direction(stored) && wanted.is(stored))
-                .collect();
+            let matching: Vec<&Stored> =
+                objects().filter(|stored| self.is_direction(stored) && wanted.is(stored)).collect();
             if matching.is_empty() {
                 return Err(not_found(name, namespace));
             }
-            found.extend(
-                matching.into_iter().filter(|one| !found.contains(one)).collect::<Vec<_>>(),
-            );
+            for one in matching {
+                if !found.iter().any(|known| std::ptr::eq(*known, one)) {
+                    found.push(one);
+                }
+            }
         }
         found.sort_by_key(|stored| stored.object.key());
         Ok(found)
@@ -97,7 +106,11 @@ fn not_found(name: &str, namespace: Option<&str>) -> CommandError {
         .hint("kubectl netenf get -A shows what there is")
 }
 
+/// Stands for the namespace where none is given; no namespace has such a name.
+const ANY: &str = "*";
+
 /// What one name means.
+#[derive(Debug)]
 struct Wanted {
     namespace: Option<String>,
     workload: Option<(TargetKind, String)>,
@@ -107,7 +120,7 @@ struct Wanted {
 // === impl Wanted ===
 
 impl Wanted {
-    /// `NAME`, `TYPE/NAME` of an object of ours, or a workload.
+    /// `NAME` or `[NAMESPACE/]TYPE/NAME` of an object of ours, or a workload.
     fn parse(text: &str, namespace: Option<&str>) -> Result<Self, CommandError> {
         let namespace = namespace.map(str::to_owned);
         let kind = |word: &str| match word.split('.').next().unwrap_or_default() {
@@ -117,18 +130,29 @@ impl Wanted {
             "wnp" | "workloadnetworkpolicy" | "workloadnetworkpolicies" => Some(Kind::Policy),
             _ => None,
         };
-        match text.split_once('/') {
-            None => Ok(Self { namespace, workload: None, object: Some((None, text.to_owned())) }),
-            Some((word, name)) if kind(word).is_some() => {
-                Ok(Self { namespace, workload: None, object: Some((kind(word), name.to_owned())) })
+        let parts: Vec<&str> = text.split('/').collect();
+        match parts.as_slice() {
+            [name] => {
+                Ok(Self { namespace, workload: None, object: Some((None, (*name).to_owned())) })
             }
-            Some(_) => {
-                let any = namespace.as_deref().or(Some("*"));
+            [word, name] if kind(word).is_some() => Ok(Self {
+                namespace,
+                workload: None,
+                object: Some((kind(word), (*name).to_owned())),
+            }),
+            // As -o name prints objects of several namespaces.
+            [own, word, name] if kind(word).is_some() => Ok(Self {
+                namespace: Some((*own).to_owned()),
+                workload: None,
+                object: Some((kind(word), (*name).to_owned())),
+            }),
+            _ => {
+                let any = namespace.as_deref().or(Some(ANY));
                 let workload = super::workload(text, any)?;
                 let target = workload.kind.parse::<TargetKind>().ok();
                 Ok(Self {
                     namespace: Some(workload.namespace.to_string())
-                        .filter(|namespace| namespace != "*"),
+                        .filter(|namespace| namespace != ANY),
                     workload: target.map(|kind| (kind, workload.name.to_string())),
                     object: None,
                 })
@@ -153,3 +177,6 @@ impl Wanted {
         here && (workload || object)
     }
 }
+
+#[cfg(test)]
+mod tests;

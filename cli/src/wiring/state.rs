@@ -196,6 +196,7 @@ impl Edge {
             count: self.count,
             observations: self.observations,
             learned: true,
+            skipped: None,
             first: at(&self.first),
             last: at(&self.last),
         })

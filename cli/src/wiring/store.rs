@@ -11,7 +11,7 @@ use netenf_k8s::monitor::{self, Guard};
 use netenf_k8s::{Index, lifecycle::Resource, merge, render};
 use netenf_learn::proposal::{Outcome, Proposal};
 use netenf_store::{
-    Batch, BlobChange, Change as StoreChange, DirStore, Key, Listing, MissingFolder, Record,
+    Batch, Blob, BlobChange, Change as StoreChange, DirStore, Key, Listing, MissingFolder, Record,
     Revision, Scope, Severity, Store as _, Stored, Verb, Writer,
 };
 
@@ -19,14 +19,15 @@ use super::state::State;
 use crate::args::Global;
 use crate::clock;
 use crate::error::CommandError;
-use crate::output::{escaped, tell};
+use crate::output::{count, escaped, tell};
 
 /// Name of the state that learning keeps in the folder.
 const STATE: &str = "learned";
 
 /// The folder, open for one command.
 pub(crate) struct Session {
-    store: DirStore,
+    /// The folder; `None` for a dry run on one that is still to be made.
+    store: Option<DirStore>,
     listing: Listing,
     dry_run: bool,
 }
@@ -63,27 +64,37 @@ impl Session {
         let dir = folder(global)?;
         let store =
             if dry_run { DirStore::open(dir)? } else { lock(dir, command, MissingFolder::Refuse)? };
-        Self::list(store, dry_run)
+        let session = Self::list(store, dry_run)?;
+        session.refuse_broken()?;
+        Ok(session)
     }
 
     /// Opens the folder for learning; it is made if it is not there.
     pub(crate) fn for_learning(dir: &Path, dry_run: bool) -> Result<Self, CommandError> {
+        if dry_run && !dir.exists() {
+            return Ok(Self { store: None, listing: Listing::default(), dry_run });
+        }
         let store =
             if dry_run { DirStore::open(dir)? } else { lock(dir, "learn", MissingFolder::Create)? };
-        Self::list(store, dry_run)
+        let session = Self::list(store, dry_run)?;
+        session.refuse_broken()?;
+        Ok(session)
     }
 
     fn list(store: DirStore, dry_run: bool) -> Result<Self, CommandError> {
-        let listing = store.list(Scope::All)?;
-        for one in &listing.diagnostics {
-            let word = match one.severity {
-                Severity::Error => "error",
-                Severity::Warning => "warning",
-                Severity::Note => "note",
-            };
-            tell(&escaped(&format!("{word}: {one}; {}", one.next_step)));
+        let listing = listed(&store)?;
+        Ok(Self { store: Some(store), listing, dry_run })
+    }
+
+    fn blob(&self) -> Result<Option<Blob>, CommandError> {
+        Ok(self.store.as_ref().map_or(Ok(None), |store| store.blob(STATE))?)
+    }
+
+    fn apply(&self, batch: &Batch) -> Result<(), CommandError> {
+        if let Some(store) = self.store.as_ref().filter(|_| !self.dry_run) {
+            store.apply(batch)?;
         }
-        Ok(Self { store, listing, dry_run })
+        Ok(())
     }
 
     /// What stands in the folder.
@@ -98,7 +109,7 @@ impl Session {
 
     /// What learning has kept.
     pub(crate) fn state(&self) -> Result<State, CommandError> {
-        let Some(blob) = self.store.blob(STATE)? else { return Ok(State::default()) };
+        let Some(blob) = self.blob()? else { return Ok(State::default()) };
         serde_json::from_str(&blob.text).map_err(|error| {
             CommandError::failed("the folder's counters cannot be read").because(error).hint(
                 "learn again with --fresh to start them over; proposals and policies are not touched by that",
@@ -112,9 +123,10 @@ impl Session {
         namespace: &str,
         name: &str,
     ) -> Result<Vec<Revision>, CommandError> {
-        let history = self.store.history(namespace, name)?;
+        let Some(store) = &self.store else { return Ok(Vec::new()) };
+        let history = store.history(namespace, name)?;
         for one in &history.diagnostics {
-            tell(&escaped(&format!("warning: {one}")));
+            tell(&escaped(&format!("warning: {one}; {}", one.next_step)));
         }
         Ok(history.revisions)
     }
@@ -125,11 +137,7 @@ impl Session {
         changes: Vec<StoreChange>,
         records: Vec<Record>,
     ) -> Result<(), CommandError> {
-        let batch = Batch { changes, records, blobs: Vec::new() };
-        if !self.dry_run {
-            self.store.apply(&batch)?;
-        }
-        Ok(())
+        self.apply(&Batch { changes, records, blobs: Vec::new() })
     }
 
     /// An entry of the history, as of now.
@@ -150,14 +158,13 @@ impl Session {
         index: &Index,
         fresh: bool,
     ) -> Result<Learned, CommandError> {
-        self.refuse_broken()?;
         let mut learned = Learned::default();
         let mut batch = Batch::default();
         for proposal in &outcome.proposals {
             self.learn_proposal(proposal, outcome, fresh, &mut batch, &mut learned);
         }
         self.record_violations(outcome, index, &mut batch, &mut learned);
-        let known = self.store.blob(STATE)?;
+        let known = self.blob()?;
         let mut state = if fresh { State::default() } else { self.state()? };
         state.add(outcome);
         let text = serde_json::to_string(&state).map_err(|error| {
@@ -165,9 +172,7 @@ impl Session {
         })?;
         let expected = known.map(|blob| blob.version);
         batch.blobs.push(BlobChange { name: STATE.to_owned(), text: Some(text), expected });
-        if !self.dry_run {
-            self.store.apply(&batch)?;
-        }
+        self.apply(&batch)?;
         Ok(learned)
     }
 
@@ -182,6 +187,12 @@ impl Session {
         let last = outcome.window.map(|(_, last)| last);
         let rendered = render::proposal(proposal, last);
         let key = Resource::from(rendered.clone()).key();
+        if !is_name(&key.namespace) || !is_name(&key.name) {
+            tell(&escaped(&format!(
+                "warning: {key} was left out: a recording gave it a name that Kubernetes does not allow"
+            )));
+            return;
+        }
         let policy = self.listing.find(&Key::policy(key.namespace.clone(), key.name.clone()));
         if policy.is_some() {
             // A promoted workload has its policy; what it denies becomes a violation.
@@ -226,7 +237,11 @@ impl Session {
             let id = (&edge.source.peer, &edge.destination.peer, edge.protocol, edge.port);
             if counted.insert(id) {
                 let funnel = &mut outcome.funnel;
-                let from = if edge.learned { &mut funnel.learned } else { &mut funnel.uncovered };
+                let from = match edge.skipped {
+                    Some(skip) => funnel.skipped.entry(skip.name()).or_default(),
+                    None if edge.learned => &mut funnel.learned,
+                    None => &mut funnel.uncovered,
+                };
                 let moved = edge.observations.min(*from);
                 *from -= moved;
                 funnel.violations += moved;
@@ -262,7 +277,7 @@ impl Session {
             .collect()
     }
 
-    /// Learning writes many objects: with a broken file among them it cannot know what it would overwrite.
+    /// What a broken file holds cannot be known, and nothing is changed beside it.
     fn refuse_broken(&self) -> Result<(), CommandError> {
         let broken =
             self.listing.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
@@ -270,10 +285,32 @@ impl Session {
             return Ok(());
         }
         Err(CommandError::failed(format!(
-            "{broken} files in the folder cannot be read; nothing was written"
+            "nothing was changed: {} in the folder cannot be read",
+            count(broken, "file")
         ))
-        .hint("mend or remove the files named above, then learn again"))
+        .hint("mend or remove what is named above, and run the command again"))
     }
+}
+
+/// What stands in a folder; what could not be read there is told.
+pub(crate) fn listed(store: &DirStore) -> Result<Listing, CommandError> {
+    let listing = store.list(Scope::All)?;
+    for one in &listing.diagnostics {
+        let word = match one.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        };
+        tell(&escaped(&format!("{word}: {one}; {}", one.next_step)));
+    }
+    Ok(listing)
+}
+
+/// Whether Kubernetes allows it as a name of an object.
+fn is_name(text: &str) -> bool {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
+    let outer = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    text.len() <= 253 && text.starts_with(outer) && text.ends_with(outer) && text.chars().all(inner)
 }
 
 /// A stored proposal without the evidence of earlier learning; what a person decided stays.
@@ -300,7 +337,7 @@ fn spec_changed(stored: Option<&Stored>, object: &WorkloadNetworkPolicyProposal)
 }
 
 fn folder(global: &Global) -> Result<&Path, CommandError> {
-    global.dir.as_deref().ok_or_else(|| {
+    global.folder().ok_or_else(|| {
         CommandError::usage("there is no store to work on")
             .hint("give --dir DIR or set NETENF_DIR; a cluster as the store comes with the agent")
     })

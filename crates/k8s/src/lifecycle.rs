@@ -6,7 +6,7 @@
 //!     +------- demote ------+  +--------- demote ----------+
 //! ```
 //!
-//! [`allow`], [`refuse`] and [`accept_uncovered`] decide single rules of either; [`acknowledge`] says
+//! [`allow()`], [`refuse()`] and [`accept_uncovered`] decide single rules of either; [`acknowledge()`] says
 //! that a violation is known. Each takes objects and returns new ones, or a [`Refusal`] that names
 //! the object, the cause and the next step. Time and author are arguments; nothing here does I/O.
 

@@ -95,7 +95,7 @@ pub enum StoreError {
     },
     /// The object is, or may be, in something that cannot be read.
     #[error("{0}")]
-    Broken(Diagnostic),
+    Broken(Box<Diagnostic>),
     /// A write would lose fields that this version does not know.
     #[error("writing {place} would lose {}", fields.join(", "))]
     UnknownFields {
@@ -126,6 +126,14 @@ pub enum StoreError {
         /// What is changed.
         what: String,
     },
+    /// A file would be larger than what is read.
+    #[error("{place} would be larger than {limit} MiB, and could not be read again")]
+    TooLarge {
+        /// The file.
+        place: String,
+        /// The most that is read, in MiB.
+        limit: u64,
+    },
     /// An object could not be put into YAML.
     #[error("cannot put the {key} into YAML: {cause}")]
     Format {
@@ -143,11 +151,15 @@ impl StoreError {
     pub fn next_step(&self) -> String {
         let step = match self {
             Self::NoFolder { .. } => "check --dir and NETENF_DIR; `learn --dir` makes a new folder",
-            Self::NotFolder { .. } => "give a folder with --dir or NETENF_DIR, or move the file away",
+            Self::NotFolder { .. } => {
+                "give a folder with --dir or NETENF_DIR, or move the file away"
+            }
             Self::Locked { .. } => "wait for that command to end, and run this one again",
             Self::OpenedForReading { .. } => "open the folder with a lock to write to it",
             Self::Read { source, .. } | Self::Write { source, .. } => io_step(source),
-            Self::Unfinished { .. } => "see `git status` for what changed, and run the command again",
+            Self::Unfinished { .. } => {
+                "see `git status` for what changed, and run the command again"
+            }
             Self::Changed { .. } => "look at what changed, and run the command again",
             Self::Exists { .. } => "see it with `get`, and delete or demote it first",
             Self::Occupied { .. } => "move that file away, and run the command again",
@@ -157,8 +169,11 @@ impl StoreError {
             Self::InvalidName { .. } => {
                 "use lower-case letters, digits and hyphens, as Kubernetes does"
             }
+            Self::TooLarge { .. } => "write its objects into files of their own, or learn less",
             Self::Outside { .. } => "put the file itself into the folder",
-            Self::Twice { .. } | Self::Format { .. } => "this is a defect of netenf; please report it",
+            Self::Twice { .. } | Self::Format { .. } => {
+                "this is a defect of netenf; please report it"
+            }
         };
         step.to_owned()
     }

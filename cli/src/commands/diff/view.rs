@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::networking::v1::{NetworkPolicyPeer, NetworkPolicyPort};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use netenf_api::{Direction, RuleEvidence};
+use netenf_api::{Direction, Provenance, RuleEvidence};
 use netenf_store::Resource;
 
 use crate::{clock, output};
@@ -19,7 +20,20 @@ pub(super) struct Line {
     pub(super) direction: Direction,
     pub(super) peer: String,
     pub(super) port: String,
-    pub(super) evidence: String,
+    pub(super) seen: Seen,
+}
+
+/// What is known of a line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// By which `allow` knows it.
+    pub(super) id: Option<String>,
+    /// Why it has no rule, or why it is suggested.
+    pub(super) reason: Option<String>,
+    pub(super) count: Option<i64>,
+    pub(super) last: Option<Time>,
+    pub(super) provenance: Option<Provenance>,
+    pub(super) notes: Vec<String>,
 }
 
 /// What changed.
@@ -30,6 +44,15 @@ pub(super) enum Sign {
     Changed,
     Uncovered,
     Same,
+}
+
+// === impl Line ===
+
+impl Line {
+    /// What was seen, for people.
+    pub(super) fn evidence(&self) -> String {
+        self.seen.words()
+    }
 }
 
 // === impl Sign ===
@@ -56,20 +79,52 @@ impl Sign {
     }
 }
 
+// === impl Seen ===
+
+impl Seen {
+    fn of(rule: &RuleEvidence) -> Self {
+        Self {
+            count: Some(rule.count),
+            last: rule.last_seen.clone(),
+            provenance: Some(rule.provenance),
+            notes: rule.notes.iter().map(ToString::to_string).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// A rule that nothing was seen of: a person wrote it.
+    fn manual() -> Self {
+        Self { provenance: Some(Provenance::Manual), ..Self::default() }
+    }
+
+    /// For people.
+    pub(super) fn words(&self) -> String {
+        let mut words = Vec::new();
+        words.extend(self.count.map(|count| format!("{count}x")));
+        words.extend(self.last.as_ref().map(|time| format!("last {} ago", clock::age(Some(time)))));
+        let provenance = self.provenance.filter(|one| *one != Provenance::Observed);
+        words.extend(provenance.map(|one| one.to_string()));
+        words.extend(self.reason.clone());
+        words.extend(self.id.as_ref().map(|id| format!("[{id}]")));
+        let notes = self.notes.iter().map(|note| format!("; {note}")).collect::<String>();
+        words.join("  ") + &notes
+    }
+}
+
 /// Peer and port as text, and what was seen of them.
-type Allowed = BTreeMap<(String, String), String>;
+type Allowed = BTreeMap<(String, String), Seen>;
 
 /// The lines of a comparison: what is gone, what is new, what stays, then what has no rule.
 pub(super) fn compare(old: Option<&Resource>, new: Option<&Resource>) -> Vec<Line> {
     let Some(direction) = new.or(old).and_then(Resource::direction) else { return Vec::new() };
     let (before, after) = (allowed(old), allowed(new));
-    let line = |sign, what, (peer, port): &(String, String), evidence: &str| Line {
+    let line = |sign, what, (peer, port): &(String, String), seen: &Seen| Line {
         sign,
         what,
         direction,
         peer: peer.clone(),
         port: port.clone(),
-        evidence: evidence.to_owned(),
+        seen: seen.clone(),
     };
     let mut lines = Vec::new();
     for (key, evidence) in &before {
@@ -87,26 +142,54 @@ pub(super) fn compare(old: Option<&Resource>, new: Option<&Resource>) -> Vec<Lin
         lines.push(line(sign, "allow", key, evidence));
     }
     if let Some(new) = new {
-        lines.extend(open_items(new, direction));
+        lines.extend(open_items(old, new, direction));
     }
     lines
 }
 
+/// A line if the two are not in the same state.
+pub(super) fn compare_state(old: Option<&Resource>, new: Option<&Resource>) -> Option<Line> {
+    let (before, after) = (state(old?), state(new?));
+    let direction = new.or(old).and_then(Resource::direction)?;
+    (before != after).then(|| Line {
+        sign: Sign::Changed,
+        what: "state",
+        direction,
+        peer: format!("{before} to {after}"),
+        port: String::new(),
+        seen: Seen::default(),
+    })
+}
+
+fn state(object: &Resource) -> String {
+    object.as_policy().map_or("proposal".to_owned(), |policy| policy.spec.mode.to_string())
+}
+
 /// What has no rule: uncovered, refused, and ranges that are suggested.
-fn open_items(object: &Resource, direction: Direction) -> Vec<Line> {
+fn open_items(old: Option<&Resource>, object: &Resource, direction: Direction) -> Vec<Line> {
+    let is_known = |id: &str| {
+        let mut known = old.iter().flat_map(|old| old.uncovered());
+        known.any(|item| item.id == id && !item.accepted)
+    };
     let mut lines = Vec::new();
     for item in object.uncovered().iter().filter(|item| !item.accepted) {
-        let notes = item.notes.iter().map(|note| format!("; {note}")).collect::<String>();
         let port = item
             .port
             .map_or_else(|| item.protocol.to_string(), |port| format!("{port}/{}", item.protocol));
         lines.push(Line {
-            sign: Sign::Uncovered,
+            sign: if is_known(&item.id) { Sign::Same } else { Sign::Uncovered },
             what: "uncovered",
             direction,
             peer: peer_words(&item.peer),
             port,
-            evidence: format!("{}x  {} [{}]{notes}", item.count, item.reason, item.id),
+            seen: Seen {
+                id: Some(item.id.clone()),
+                reason: Some(item.reason.to_string()),
+                count: Some(item.count),
+                last: item.last_seen.clone(),
+                provenance: None,
+                notes: item.notes.iter().map(ToString::to_string).collect(),
+            },
         });
     }
     for rule in object.evidence().iter().filter(|rule| rule.refused) {
@@ -116,7 +199,7 @@ fn open_items(object: &Resource, direction: Direction) -> Vec<Line> {
             direction,
             peer: output::peer(&rule.peer),
             port: evidence_port(rule),
-            evidence: seen(rule),
+            seen: Seen::of(rule),
         });
     }
     for one in object.suggestions() {
@@ -132,7 +215,11 @@ fn open_items(object: &Resource, direction: Direction) -> Vec<Line> {
             direction,
             peer: output::peer(&one.peer),
             port: range,
-            evidence: format!("{} [{}]", one.reason, one.id),
+            seen: Seen {
+                id: Some(one.id.clone()),
+                reason: Some(one.reason.clone()),
+                ..Seen::default()
+            },
         });
     }
     lines
@@ -174,14 +261,14 @@ fn allowed(object: Option<&Resource>) -> Allowed {
                 .filter(|one| one.peer.identity.as_ref() == Some(principal));
             let own: Vec<&RuleEvidence> = own.collect();
             if ports.is_empty() {
-                allowed.insert(((*principal).clone(), "all ports".to_owned()), String::new());
+                allowed.insert(((*principal).clone(), "all ports".to_owned()), Seen::default());
             }
             for port in &ports {
                 let evidence = own
                     .iter()
                     .find(|one| one.port.map(|port| port.to_string()).as_ref() == Some(port));
-                let text = evidence.map(|one| seen(one)).unwrap_or_default();
-                allowed.insert(((*principal).clone(), format!("{port}/TCP")), text);
+                let seen = evidence.map_or_else(Seen::manual, |one| Seen::of(one));
+                allowed.insert(((*principal).clone(), format!("{port}/TCP")), seen);
             }
         }
     }
@@ -202,7 +289,7 @@ fn add(
     };
     for (name, peer) in names {
         if ports.is_empty() {
-            allowed.insert((name, "all ports".to_owned()), String::new());
+            allowed.insert((name, "all ports".to_owned()), Seen::default());
             continue;
         }
         for port in ports {
@@ -214,8 +301,7 @@ fn add(
                     Some(_) => output::peer(&one.peer),
                 },
             );
-            let text = evidence.map_or_else(|| "manual".to_owned(), seen);
-            allowed.insert((shown, port_text(port)), text);
+            allowed.insert((shown, port_text(port)), evidence.map_or_else(Seen::manual, Seen::of));
         }
     }
 }
@@ -230,7 +316,7 @@ fn evidence_of<'a>(
     let wanted = port_text(port);
     let place = peer.namespace_selector.as_ref().and_then(named_namespace).unwrap_or(namespace);
     let cidr = peer.ip_block.as_ref().map(|block| block.cidr.split('/').next().unwrap_or_default());
-    let mut same = object.evidence().iter().filter(|one| {
+    let same = object.evidence().iter().filter(|one| {
         let here = match cidr {
             Some(address) => {
                 one.peer.address.as_deref() == Some(address)
@@ -240,8 +326,18 @@ fn evidence_of<'a>(
         };
         here && !one.refused && evidence_port(one) == wanted
     });
-    let first = same.next()?;
-    same.next().is_none().then_some(first)
+    match same.collect::<Vec<_>>().as_slice() {
+        [one] => Some(one),
+        // Several peers of that namespace on that port: the name is usually the value of a label.
+        several => {
+            let labels = peer.pod_selector.as_ref().and_then(|one| one.match_labels.as_ref());
+            let is_label = |name: &String| labels.iter().any(|own| own.values().any(|v| v == name));
+            let mut named =
+                several.iter().filter(|one| one.peer.name.as_ref().is_some_and(is_label));
+            let first = named.next()?;
+            named.next().is_none().then_some(first)
+        }
+    }
 }
 
 fn named_namespace(selector: &LabelSelector) -> Option<&str> {
@@ -298,18 +394,4 @@ fn evidence_port(rule: &RuleEvidence) -> String {
         (Some(port), None) => format!("{port}/{}", rule.protocol),
         (None, _) => format!("all {}", rule.protocol),
     }
-}
-
-fn seen(rule: &RuleEvidence) -> String {
-    let last = rule
-        .last_seen
-        .as_ref()
-        .map(|time| format!("  last {} ago", clock::age(Some(time))))
-        .unwrap_or_default();
-    let provenance = match rule.provenance {
-        netenf_api::Provenance::Observed => String::new(),
-        other => format!("  {other}"),
-    };
-    let notes = rule.notes.iter().map(|note| format!("; {note}")).collect::<String>();
-    format!("{}x{last}{provenance}{notes}", rule.count)
 }

@@ -1,5 +1,6 @@
 //! Ends as a person names them (DESIGN D8), matched against what a source reported.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
@@ -111,6 +112,31 @@ impl Pattern {
     }
 }
 
+/// As a person may write it.
+impl fmt::Display for Pattern {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = |namespace: &Option<String>| {
+            namespace.as_ref().map_or(String::new(), |n| format!("{n}/"))
+        };
+        match self {
+            Self::Workload { namespace, kind, name } => {
+                write!(formatter, "{}{}/{name}", place(namespace), kind.to_ascii_lowercase())
+            }
+            Self::Pod { namespace, name } => write!(formatter, "{}pod/{name}", place(namespace)),
+            Self::Namespace(name) => write!(formatter, "namespace/{name}"),
+            Self::Node(name) => write!(formatter, "node/{name}"),
+            Self::Block(block) if block.prefix_len() == block.max_prefix_len() => {
+                block.addr().fmt(formatter)
+            }
+            Self::Block(block) => block.fmt(formatter),
+            Self::Name(name) => formatter.write_str(name),
+            Self::World => formatter.write_str("world"),
+            Self::ApiServer => formatter.write_str("apiserver"),
+            Self::Host => formatter.write_str("host"),
+        }
+    }
+}
+
 /// Goldmane names pods by `generateName`; with the template's hash among the labels that tells the Deployment.
 fn is_deployment_pod(end: &End, kind: &str, name: &str) -> bool {
     let Some(PodName::Generated(generated)) = &end.endpoint.pod else { return false };
@@ -171,3 +197,6 @@ pub(crate) fn describe(end: &End) -> String {
         (None, None, None) => "unknown".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use clap::ValueEnum;
-use jiff::{Span, Timestamp as Time};
+use jiff::Timestamp as Time;
 use netenf_learn::{Direction, Observation, Reporter, Timestamp, Transport, Verdict};
 
 use super::end::Pattern;
+use crate::clock;
 use crate::error::CommandError;
 
 /// The filters as typed. `--not` before a filter makes it its `not_` twin (see `args::spelled_as_plugin`).
@@ -14,7 +15,7 @@ use crate::error::CommandError;
 #[command(next_help_heading = "Filters")]
 pub(crate) struct FilterArgs {
     /// Either end: KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address, CIDR or name, world, host, apiserver
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", help_heading = None::<&str>)]
     ends: Vec<String>,
     /// The sender, written like WORKLOAD
     #[arg(long, value_name = "END")]
@@ -28,13 +29,13 @@ pub(crate) struct FilterArgs {
     /// Port of either end
     #[arg(long, value_name = "PORT")]
     port: Vec<u16>,
-    /// tcp, udp, sctp, icmp or another protocol's name
+    /// Protocol: tcp, udp, sctp, icmp or another one's name
     #[arg(long, value_name = "PROTOCOL")]
     protocol: Vec<String>,
-    /// allowed, denied or would-deny
+    /// What became of it
     #[arg(long, value_enum, value_name = "VERDICT")]
     verdict: Vec<VerdictName>,
-    /// ingress or egress, as the reporter saw it
+    /// Which way, as the reporter saw it
     #[arg(long, value_enum, value_name = "DIRECTION")]
     direction: Vec<DirectionName>,
     /// Not before: a time (RFC 3339) or an age (5m, 2h, 3d)
@@ -43,7 +44,7 @@ pub(crate) struct FilterArgs {
     /// Not after: a time (RFC 3339) or an age (5m, 2h, 3d)
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Turns the filter that follows around: --not --peer host
+    /// Turn the filter that follows around: --not --peer host
     #[arg(long)]
     not: bool,
     #[arg(long, hide = true)]
@@ -109,8 +110,12 @@ enum Test {
 impl Filter {
     pub(crate) fn new(args: &FilterArgs, namespace: Option<&str>) -> Result<Self, CommandError> {
         if args.not {
-            return Err(CommandError::usage("--not stands before the filter that it turns around")
-                .hint("for example: --not --peer host"));
+            return Err(CommandError::usage(
+                "--not turns around the filter that follows, and none does",
+            )
+            .hint(
+                "write for example --not --peer host; for a workload --not --peer deployment/web",
+            ));
         }
         let mut filter = Self { namespace: namespace.map(str::to_owned), ..Self::default() };
         let ends =
@@ -120,10 +125,10 @@ impl Filter {
         let protocols = |texts: &[String]| {
             texts.iter().map(|text| Test::Protocol(text.to_ascii_uppercase())).collect()
         };
-        filter.add(false, "workload", ends(&args.ends, Test::Either)?);
-        filter.add(false, "from", ends(&args.from, Test::From)?);
-        filter.add(false, "to", ends(&args.to, Test::To)?);
-        filter.add(false, "peer", ends(&args.peer, Test::Either)?);
+        filter.add(false, "either end", ends(&args.ends, Test::Either)?);
+        filter.add(false, "sender", ends(&args.from, Test::From)?);
+        filter.add(false, "receiver", ends(&args.to, Test::To)?);
+        filter.add(false, "either end", ends(&args.peer, Test::Either)?);
         filter.add(false, "port", args.port.iter().copied().map(Test::Port).collect());
         filter.add(false, "protocol", protocols(&args.protocol));
         filter.add(false, "verdict", args.verdict.iter().copied().map(Test::Verdict).collect());
@@ -132,9 +137,9 @@ impl Filter {
             "direction",
             args.direction.iter().copied().map(Test::Direction).collect(),
         );
-        filter.add(true, "from", ends(&args.not_from, Test::From)?);
-        filter.add(true, "to", ends(&args.not_to, Test::To)?);
-        filter.add(true, "peer", ends(&args.not_peer, Test::Either)?);
+        filter.add(true, "sender", ends(&args.not_from, Test::From)?);
+        filter.add(true, "receiver", ends(&args.not_to, Test::To)?);
+        filter.add(true, "either end", ends(&args.not_peer, Test::Either)?);
         filter.add(true, "port", args.not_port.iter().copied().map(Test::Port).collect());
         filter.add(true, "protocol", protocols(&args.not_protocol));
         filter.add(true, "verdict", args.not_verdict.iter().copied().map(Test::Verdict).collect());
@@ -143,8 +148,9 @@ impl Filter {
             "direction",
             args.not_direction.iter().copied().map(Test::Direction).collect(),
         );
-        filter.since = args.since.as_deref().map(point).transpose()?;
-        filter.until = args.until.as_deref().map(point).transpose()?;
+        let now = clock::now();
+        filter.since = args.since.as_deref().map(|text| point(text, now)).transpose()?;
+        filter.until = args.until.as_deref().map(|text| point(text, now)).transpose()?;
         Ok(filter)
     }
 
@@ -175,17 +181,48 @@ impl Filter {
     }
 }
 
+/// One condition a line, all of which must hold: `[not ]WHAT is VALUE[ or VALUE...]`.
 impl fmt::Display for Filter {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |time: Timestamp| Time::from_nanosecond(i128::from(time.0)).unwrap_or_default();
         if let Some(namespace) = &self.namespace {
-            writeln!(formatter, "either end in namespace {namespace}")?;
+            writeln!(formatter, "either end is namespace/{namespace}")?;
         }
         for clause in &self.clauses {
-            let tests: Vec<String> = clause.tests.iter().map(|test| format!("{test:?}")).collect();
+            let tests: Vec<String> = clause.tests.iter().map(ToString::to_string).collect();
             let not = if clause.negated { "not " } else { "" };
-            writeln!(formatter, "and {not}{}: {}", clause.flag, tests.join(" or "))?;
+            writeln!(formatter, "{not}{} is {}", clause.flag, tests.join(" or "))?;
+        }
+        if let Some(since) = self.since {
+            writeln!(formatter, "time is not before {}", time(since))?;
+        }
+        if let Some(until) = self.until {
+            writeln!(formatter, "time is not after {}", time(until))?;
+        }
+        let is_open = self.namespace.is_none() && self.clauses.is_empty();
+        if is_open && self.since.is_none() && self.until.is_none() {
+            writeln!(formatter, "every flow")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::From(end) | Self::To(end) | Self::Either(end) => end.fmt(formatter),
+            Self::Port(port) => port.fmt(formatter),
+            Self::Protocol(name) => name.fmt(formatter),
+            Self::Verdict(verdict) => formatter.write_str(match verdict {
+                VerdictName::Allowed => "allowed",
+                VerdictName::Denied => "denied",
+                VerdictName::WouldDeny => "would-deny",
+            }),
+            Self::Direction(direction) => formatter.write_str(match direction {
+                DirectionName::Ingress => "ingress",
+                DirectionName::Egress => "egress",
+            }),
+        }
     }
 }
 
@@ -239,11 +276,12 @@ pub(super) fn verdict(verdict: Verdict) -> Option<VerdictName> {
     }
 }
 
-/// A time, or how long ago.
-fn point(text: &str) -> Result<Timestamp, CommandError> {
-    let time = match (text.parse::<Time>(), text.parse::<Span>()) {
+/// A time, or how long before `now`.
+fn point(text: &str, now: Time) -> Result<Timestamp, CommandError> {
+    let ago = |seconds: i64| Time::from_second(now.as_second().checked_sub(seconds)?).ok();
+    let time = match (text.parse::<Time>(), clock::seconds(text)) {
         (Ok(time), _) => Some(time),
-        (Err(_), Ok(age)) => hours(age).and_then(|age| Time::now().checked_sub(age).ok()),
+        (Err(_), Ok(seconds)) => ago(seconds),
         (Err(_), Err(_)) => None,
     };
     let nanos = time.and_then(|time| i64::try_from(time.as_nanosecond()).ok());
@@ -253,8 +291,5 @@ fn point(text: &str) -> Result<Timestamp, CommandError> {
     })
 }
 
-/// Days are taken as 24 hours: a timestamp knows no calendar.
-fn hours(age: Span) -> Option<Span> {
-    let days = age.get_days();
-    age.try_days(0).ok()?.try_hours(i64::from(age.get_hours()) + i64::from(days) * 24).ok()
-}
+#[cfg(test)]
+mod tests;

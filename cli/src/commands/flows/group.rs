@@ -30,8 +30,8 @@ pub(super) fn table(outcome: &Outcome, wide: bool) -> String {
     let mut table = Table::new(&titles);
     for group in groups(outcome) {
         let mut row = vec![
-            output::peer(&render::peer(group.source)),
-            output::peer(&render::peer(group.destination)),
+            output::peer_with_address(&render::peer(group.source)),
+            output::peer_with_address(&render::peer(group.destination)),
             port(&group),
             group.count.to_string(),
             time(group.last),
@@ -42,7 +42,7 @@ pub(super) fn table(outcome: &Outcome, wide: bool) -> String {
         }
         table.row(row);
     }
-    table.text(true)
+    if table.is_empty() { String::new() } else { table.text(true) }
 }
 
 /// The groups as JSON, one a line.
@@ -63,6 +63,11 @@ pub(super) fn json(outcome: &Outcome) -> Result<String, CommandError> {
         text.push_str(&output::json_line(&record)?);
     }
     Ok(text)
+}
+
+/// Whether there is no group.
+pub(super) fn is_empty(outcome: &Outcome) -> bool {
+    outcome.edges.is_empty() && outcome.denials.is_empty()
 }
 
 fn groups(outcome: &Outcome) -> Vec<Group<'_>> {

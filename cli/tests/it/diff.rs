@@ -1,0 +1,230 @@
+use crate::environment::Environment;
+
+#[test]
+fn proposals_are_compared_with_policies_as_connectivity() {
+    let environment = Environment::learned();
+    insta::assert_snapshot!(environment.run("diff deployment/web -n shop --dir policies"), @"
+    exit 1
+    ----- stdout -----
+    proposal shop/deployment-web-egress
+    + allow     -> kube-system/dns                         53/TCP    0x  infrastructure
+    + allow     -> kube-system/dns                         53/UDP    10x  last 5h ago  infrastructure
+    + allow     -> shop/deployment/api                     8080/TCP  40x  last 3h ago
+    ? uncovered -> external/api.example.com (3 addresses)  443/TCP   8x  last 5h ago  External  [ujr958z]
+    ? uncovered -> shop/statefulset/db                     9999/TCP  1x  last 15h ago  Unanswered  [uv1v9c5]
+    proposal shop/deployment-web-ingress
+    ? uncovered <- node/n2  8080/TCP  4x  last 8h ago  Unanswered  [u986z0k]
+    ");
+    insta::assert_snapshot!(environment.run("diff deployment/web --direction egress -o markdown --dir policies"), @"
+    exit 1
+    ----- stdout -----
+    | Policy | | Peer | Port | Evidence |
+    |---|---|---|---|---|
+    | shop/deployment-web-egress | + allow | kube-system/dns | 53/TCP | 0x  infrastructure |
+    | shop/deployment-web-egress | + allow | kube-system/dns | 53/UDP | 10x  last 5h ago  infrastructure |
+    | shop/deployment-web-egress | + allow | shop/deployment/api | 8080/TCP | 40x  last 3h ago |
+    | shop/deployment-web-egress | ? uncovered | external/api.example.com (3 addresses) | 443/TCP | 8x  last 5h ago  External  [ujr958z] |
+    | shop/deployment-web-egress | ? uncovered | shop/statefulset/db | 9999/TCP | 1x  last 15h ago  Unanswered  [uv1v9c5] |
+    ");
+}
+
+#[test]
+fn json_carries_times_and_ids_of_their_own() {
+    let environment = Environment::learned();
+    insta::assert_snapshot!(environment.run("diff deployment/web --direction ingress -o json --dir policies"), @r#"
+    exit 1
+    ----- stdout -----
+    {
+      "items": [
+        {
+          "lines": [
+            {
+              "change": "uncovered",
+              "count": 4,
+              "direction": "Ingress",
+              "id": "u986z0k",
+              "lastSeen": "2026-09-02T03:30:07Z",
+              "notes": [],
+              "peer": "node/n2",
+              "port": "8080/TCP",
+              "provenance": null,
+              "reason": "Unanswered",
+              "what": "uncovered"
+            }
+          ],
+          "name": "deployment-web-ingress",
+          "namespace": "shop"
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn yaml_is_a_plain_diff() {
+    let environment = Environment::learned();
+    environment.good("promote statefulset/prometheus -n monitoring --dir policies");
+    let policy = "policies/monitoring/statefulset-prometheus-egress.policy.yaml";
+    environment.write("old/p.yaml", environment.read(policy));
+    environment.write(policy, environment.read(policy).replace("port: 9102", "port: 9103"));
+    insta::assert_snapshot!(environment.run("diff -n monitoring -f old --dir policies -o yaml"), @"
+    exit 1
+    ----- stdout -----
+    --- a/monitoring/statefulset-prometheus-egress
+    +++ b/monitoring/statefulset-prometheus-egress
+    @@ -40,7 +40,7 @@
+                 app: api
+           ports:
+           - protocol: TCP
+    -        port: 9102
+    +        port: 9103
+     status:
+       violationCount: 0
+       activeViolationCount: 0
+    @@ -63,7 +63,7 @@
+           kind: Deployment
+           namespace: shop
+           name: api
+    -    port: 9102
+    +    port: 9103
+         protocol: TCP
+         provenance: observed
+         count: 14
+    ");
+    insta::assert_snapshot!(environment.run("diff -n monitoring -f old --dir policies"), @"
+    exit 1
+    ----- stdout -----
+    policy monitoring/statefulset-prometheus-egress
+    - allow     -> shop/deployment/api  9102/TCP  14x  last 3h ago
+      allow     -> kube-system/dns      53/TCP    0x  infrastructure
+      allow     -> kube-system/dns      53/UDP    0x  infrastructure
+    ~ allow     -> shop/deployment/api  9103/TCP  14x  last 3h ago
+    ");
+}
+
+#[test]
+fn no_difference_is_exit_0() {
+    let environment = Environment::learned();
+    insta::assert_snapshot!(environment.run("diff -f policies --dir policies -o markdown"), @"
+    exit 0
+    ----- stdout -----
+    | Policy | | Peer | Port | Evidence |
+    |---|---|---|---|---|
+    ----- stderr -----
+    no differences
+    ");
+    assert_eq!(environment.run("diff -f policies --dir policies").code, 0);
+    insta::assert_snapshot!(environment.run("diff -f policies --dir policies -o yaml"), @"
+    exit 0
+    ----- stderr -----
+    no differences
+    ");
+    insta::assert_snapshot!(environment.run("diff -n nowhere --dir policies"), @"
+    exit 0
+    ----- stderr -----
+    no differences
+    ");
+}
+
+#[test]
+fn of_two_folders_what_is_selected_is_compared_in_both() {
+    let environment = Environment::learned();
+    environment.write("empty/.keep", "");
+    insta::assert_snapshot!(environment.run("diff statefulset/prometheus -f empty --dir policies"), @"
+    exit 1
+    ----- stdout -----
+    proposal monitoring/statefulset-prometheus-egress
+    + allow     -> kube-system/dns      53/TCP    0x  infrastructure
+    + allow     -> kube-system/dns      53/UDP    0x  infrastructure
+    + allow     -> shop/deployment/api  9102/TCP  14x  last 3h ago
+    ");
+    insta::assert_snapshot!(environment.run("diff statefulset/prometheus -f policies --dir empty"), @"
+    exit 1
+    ----- stdout -----
+    proposal monitoring/statefulset-prometheus-egress
+    - allow     -> kube-system/dns      53/TCP    0x  infrastructure
+    - allow     -> kube-system/dns      53/UDP    0x  infrastructure
+    - allow     -> shop/deployment/api  9102/TCP  14x  last 3h ago
+    ");
+}
+
+#[test]
+fn another_mode_is_a_difference() {
+    let environment = Environment::learned();
+    environment.good("promote statefulset/db -n shop --dir policies");
+    std::process::Command::new("cp")
+        .args(["-r", "policies", "old"])
+        .current_dir(environment.path("."))
+        .status()
+        .unwrap();
+    environment
+        .good("promote statefulset/db -n shop --protect --accept-uncovered all --dir policies");
+    insta::assert_snapshot!(environment.run("diff statefulset/db -f old --dir policies"), @"
+    exit 1
+    ----- stdout -----
+    policy shop/statefulset-db-ingress
+      allow     <- shop/cronjob/report  5432/TCP  4x  last 3h ago
+      allow     <- shop/deployment/api  5432/TCP  40x  last 3h ago
+    ~ state        monitor to protect
+    ");
+}
+
+#[test]
+fn against_traffic_lists_what_protecting_would_deny() {
+    let environment = Environment::learned();
+    insta::assert_snapshot!(environment.run("diff --against-traffic --dir policies"), @"
+    exit 1
+    ----- stdout -----
+    POLICY                       FROM                  TO                                      PORT      COUNT
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.7)   443/TCP   3
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.8)   443/TCP   2
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.9)   443/TCP   3
+    with protect: 8 of 126 recorded connections would be denied
+    ");
+    insta::assert_snapshot!(environment.run("diff --against-traffic statefulset/db --dir policies"), @"
+    exit 0
+    ----- stdout -----
+    with protect: 0 of 126 recorded connections would be denied
+    ");
+    insta::assert_snapshot!(environment.run("diff --against-traffic --dir policies -o markdown"), @"
+    exit 1
+    ----- stdout -----
+    | Policy | From | To | Port | Count |
+    |---|---|---|---|---|
+    | shop/deployment-web-egress | shop/deployment/web | external/api.example.com(203.0.113.7) | 443/TCP | 3 |
+    | shop/deployment-web-egress | shop/deployment/web | external/api.example.com(203.0.113.8) | 443/TCP | 2 |
+    | shop/deployment-web-egress | shop/deployment/web | external/api.example.com(203.0.113.9) | 443/TCP | 3 |
+    ");
+    insta::assert_snapshot!(environment.run("diff --against-traffic --dir policies -o yaml"), @"
+    exit 2
+    ----- stderr -----
+    error: --against-traffic has no -o yaml
+    hint: use -o text, markdown or json
+    ");
+    let json = environment.run("diff --against-traffic --dir policies -o json");
+    let value: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!((json.code, &value["denied"]), (1, &serde_json::json!(8)));
+    environment.write("empty/.keep", "");
+    insta::assert_snapshot!(environment.run("diff --against-traffic --dir empty"), @"
+    exit 0
+    ----- stdout -----
+    with protect: 0 of 0 recorded connections would be denied
+    ----- stderr -----
+    no traffic is recorded in the folder: kubectl netenf learn --dir keeps what it saw
+    ");
+}
+
+#[test]
+fn the_other_folder_must_be_there_and_what_is_broken_in_it_is_told() {
+    let environment = Environment::learned();
+    insta::assert_snapshot!(environment.run("diff -f nothere --dir policies"), @"
+    exit 3
+    ----- stderr -----
+    error: there is no folder nothere
+    hint: check the folder after -f
+    ");
+    environment
+        .write("old/broken.yaml", "apiVersion: networkenforcer.kubewarden.io/v1alpha1\nkind: [\n");
+    let run = environment.run("diff -n monitoring -f old --dir policies");
+    assert!(run.stderr.starts_with("error: old/broken.yaml"), "{run}");
+}

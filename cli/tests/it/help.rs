@@ -1,0 +1,1104 @@
+use crate::environment::Environment;
+
+/// The commands that the help lists.
+pub(crate) fn commands() -> Vec<String> {
+    let help = Environment::new().good("--help");
+    let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let names = list.lines().filter(|line| !line.starts_with("   "));
+    names
+        .map(|line| line.split_whitespace().next().unwrap().to_owned())
+        .filter(|name| name != "help")
+        .collect()
+}
+
+#[test]
+fn short_texts_follow_kubectls_conventions() {
+    let environment = Environment::new();
+    for command in commands() {
+        let help = environment.good(&format!("{command} -h"));
+        let short = help.lines().next().unwrap();
+        assert!(short.chars().next().unwrap().is_uppercase(), "{command}: {short}");
+        assert!(!short.ends_with('.'), "{command}: {short}");
+        let flags = help.lines().filter(|line| line.trim_start().starts_with('-'));
+        let texts = flags.filter_map(|line| line.trim_start().split_once("  "));
+        for (flag, text) in texts {
+            let text = text.trim();
+            let first = text.chars().next().unwrap();
+            assert!(!first.is_lowercase(), "{command} {flag}: {text}");
+            assert!(!text.ends_with('.'), "{command} {flag}: {text}");
+        }
+    }
+}
+
+#[test]
+fn help_is_for_people() {
+    let environment = Environment::new();
+    insta::assert_snapshot!(environment.run("--help"), @"
+    exit 0
+    ----- stdout -----
+    Learn which workloads talk to each other, review least-privilege policies, and enforce them
+
+    Usage: kubectl netenf [OPTIONS] <COMMAND>
+
+    Commands:
+      learn       Learn from recorded flows and propose policies
+      get         List proposals and policies
+      diff        Show what promoting would allow, or what protecting would have denied
+      promote     Turn proposals into policies, and monitored policies into protecting ones
+      demote      Take a policy one step back: from protect to monitor, from monitor to learning
+      allow       Add a rule for something uncovered, for a violation, or for a suggested range
+      flows       Show recorded flows
+      export      Write policies as objects to apply
+      history     Show what was done to a workload's proposals and policies
+      rollback    Restore an earlier revision of a policy
+      status      Show what was received, learned, skipped and lost
+      completion  Print a completion script for a shell
+      version     Print the version
+      help        Print this message or the help of the given subcommand(s)
+
+    Options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      # Learn from a recording
+      kubectl netenf learn --input-file flows.jsonl --dir policies
+
+      # Look at what is proposed
+      kubectl netenf get --dir policies
+
+      # Watch what a workload's policies would deny
+      kubectl netenf promote deployment/web -n shop --dir policies
+    ");
+    insta::assert_snapshot!(environment.run("learn --help"), @"
+    exit 0
+    ----- stdout -----
+    Learn from recorded flows and propose policies
+
+    Reads recordings of Hubble (hubble observe -o json), Goldmane or ztunnel and proposes, for each
+    workload and direction, a policy that allows what was seen and nothing else. What was seen but no
+    rule can express is listed as uncovered. With --dir the proposals are merged into a folder; without
+    it they are printed and nothing is stored.
+
+    Usage: kubectl netenf learn [OPTIONS] [WORKLOAD]...
+
+    Arguments:
+      [WORKLOAD]...
+              Workloads to learn, as KIND/NAME; all of the namespaces if none is given
+
+    Options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+          --input-file <FILE>
+              Recorded flows: a file or - (repeatable); gzip and zstd are unpacked
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+          --provider <PROVIDER>
+              Who wrote the recording, if it cannot be told from its content
+
+              Possible values:
+              - cilium: Cilium: Hubble
+              - calico: Calico: Goldmane
+              - istio:  Istio ambient: ztunnel
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --strict
+              Fail on the first line that cannot be decoded
+
+          --cluster-state <PLACE>
+              The cluster's objects as kubectl get -o yaml or json prints them: a file, a folder or -
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+          --backend <BACKEND>
+              What enforces the policies; decided by the recording's provider if not given
+
+              Possible values:
+              - kubernetes: Kubernetes NetworkPolicy
+              - istio:      Istio AuthorizationPolicy
+
+          --exclude-namespace <NAMESPACE>
+              Namespaces never to learn (repeatable)
+
+          --exclude-workload <WORKLOAD>
+              Workloads never to learn, as [NAMESPACE/]KIND/NAME (repeatable)
+
+          --subjects <KINDS>
+              Kinds that get proposals
+
+              Possible values:
+              - standard: Deployment, StatefulSet and DaemonSet
+              - all:      Also ReplicaSet, Job, CronJob and Pod
+              
+              [default: standard]
+
+          --external <HOW>
+              What becomes of addresses outside the cluster
+
+              Possible values:
+              - uncovered: Listed as uncovered, for a person to allow
+              - addresses: A rule for each address
+              
+              [default: uncovered]
+
+          --max-rules <N>
+              The most peers in a proposal
+              
+              [default: 250]
+
+          --max-ports <N>
+              The most ports of a peer
+              
+              [default: 100]
+
+          --cluster-domain <DOMAIN>
+              DNS domain of the cluster
+              
+              [default: cluster.local]
+
+          --ambient-probe-prefix <BITS>
+              Prefix length for the address of IPv6 probes under Istio ambient
+              
+              [default: 128]
+
+          --fresh
+              Start over: forget the counters, and the evidence of the proposals that are learned again
+
+          --dry-run[=<client>]
+              Show what would change in the folder and change nothing
+
+              Possible values:
+              - client: Print what would be written
+
+      -o, --output <FORMAT>
+              Output: yaml (proposals), json (what became of every flow), or name
+              
+              [possible values: yaml, json, name]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      # Print proposals from a recording; nothing is stored
+      kubectl netenf learn --input-file flows.jsonl
+
+      # Take selectors, owners and services from the cluster's objects, and keep the proposals in a
+      folder
+      kubectl netenf learn --input-file flows.jsonl --cluster-state state.yaml --dir policies
+
+      # Learn one namespace from a compressed recording, and print what became of every flow
+      kubectl netenf learn -n shop --input-file flows.jsonl.gz -o json
+    ");
+    insta::assert_snapshot!(environment.run("get --help"), @"
+    exit 0
+    ----- stdout -----
+    List proposals and policies
+
+    STATE is learning (there is no rule yet, or rules came within the last hour before the newest flow),
+    stable (none did), monitor or protect. NEW counts the rules that came within that hour.
+
+    Usage: kubectl netenf get [OPTIONS] [WORKLOAD]...
+
+    Arguments:
+      [WORKLOAD]...
+              Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies
+
+    Options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+          --direction <DIRECTION>
+              Only one direction
+
+              Possible values:
+              - ingress: Into the workload
+              - egress:  Out of the workload
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+          --state <STATE>
+              Only objects in this state (repeatable)
+              
+              [possible values: learning, stable, monitor, protect]
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --no-headers
+              Leave the titles out
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+      -o, --output <FORMAT>
+              Output: wide, json, yaml or name
+              
+              [possible values: wide, json, yaml, name]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      # What there is, in all namespaces
+      kubectl netenf get --dir policies
+
+      # One workload, with its kind, direction and backend
+      kubectl netenf get deployment/web -n shop --dir policies -o wide
+
+      # The objects themselves, as a List
+      kubectl netenf get -n shop --dir policies -o json
+    ");
+    insta::assert_snapshot!(environment.run("diff --help"), @"
+    exit 0
+    ----- stdout -----
+    Show what promoting would allow, or what protecting would have denied
+
+    Compares each proposal with the policy of the same name, or a folder with another one (-f), as
+    connectivity: + is new, - is gone, ~ is another port of a known peer or another mode, ? was seen and
+    has no rule. Exits with 1 if there is a difference. With --against-traffic it lists the recorded
+    connections that the policies and proposals would deny if they protected.
+
+    Usage: kubectl netenf diff [OPTIONS] [WORKLOAD]...
+
+    Arguments:
+      [WORKLOAD]...
+              Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies
+
+    Options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+          --direction <DIRECTION>
+              Only one direction
+
+              Possible values:
+              - ingress: Into the workload
+              - egress:  Out of the workload
+
+      -f, --filename <DIR>
+              Older folder to compare with: shows what --dir has in place of it
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --against-traffic
+              List recorded connections that would be denied if everything selected protected
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+      -o, --output <FORMAT>
+              Output: text, markdown, json, or yaml (a plain diff of the objects)
+              
+              [default: text]
+              [possible values: text, markdown, json, yaml]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      # What promoting a workload's proposals would allow
+      kubectl netenf diff deployment/web -n shop --dir policies
+
+      # What protecting everything would have denied
+      kubectl netenf diff --against-traffic --dir policies
+
+      # A table for a pull request: this folder against the one on the main branch
+      kubectl netenf diff --dir policies -f ../main/policies -o markdown
+    ");
+    insta::assert_snapshot!(environment.run("promote --help"), @"
+    exit 0
+    ----- stdout -----
+    Turn proposals into policies, and monitored policies into protecting ones
+
+    Without a flag the policy only monitors: what it would deny is reported. With --protect a preflight
+    is printed first, and nothing at all is changed unless every item passes or is accepted by its name.
+
+    Usage: kubectl netenf promote [OPTIONS] [WORKLOAD]...
+
+    Arguments:
+      [WORKLOAD]...
+              Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies
+
+    Options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+          --direction <DIRECTION>
+              Only one direction
+
+              Possible values:
+              - ingress: Into the workload
+              - egress:  Out of the workload
+
+          --all
+              All proposals (and, with --protect, all monitored policies) of the namespace
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --monitor
+              Report what would be denied (the default)
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+          --protect
+              Deny what is not allowed
+
+          --min-window <TIME>
+              The least recorded time that --protect asks for
+              
+              [default: 24h]
+
+          --quiet-period <TIME>
+              The time in which no rule may be new for --protect
+              
+              [default: 1h]
+
+          --accept <ITEM>
+              Preflight items to accept whatever they say: window, quiet, traffic, enforcer, dns
+              
+              [possible values: window, quiet, traffic, enforcer, dns]
+
+          --accept-uncovered <ID>
+              Uncovered items whose loss is accepted, by id, or all
+
+          --deny-all
+              Protect also what has no rule at all, which denies everything
+
+          --dry-run[=<client>]
+              Show what would be done and change nothing
+
+              Possible values:
+              - client: Print what would be written
+
+      -o, --output <FORMAT>
+              Output: json (the preflight)
+
+              Possible values:
+              - json: JSON
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      # Watch what a workload's policies would deny
+      kubectl netenf promote deployment/web -n shop --dir policies
+
+      # Show the preflight and change nothing
+      kubectl netenf promote deployment/web --protect -n shop --dir policies --dry-run
+
+      # Enforce, with doubts accepted by name
+      kubectl netenf promote sts/db -n shop --protect --accept quiet --accept-uncovered all --dir
+      policies
+    ");
+    insta::assert_snapshot!(environment.run("demote --help"), @"
+    exit 0
+    ----- stdout -----
+    Take a policy one step back: from protect to monitor, from monitor to learning
+
+    From protect to monitor nothing is blocked any more and violations are still reported. From monitor
+    the policy becomes a proposal again, with its evidence, and learning goes on.
+
+    Usage: kubectl netenf demote [OPTIONS] [WORKLOAD]...
+
+    Arguments:
+      [WORKLOAD]...
+              Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies
+
+    Options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+          --direction <DIRECTION>
+              Only one direction
+
+              Possible values:
+              - ingress: Into the workload
+              - egress:  Out of the workload
+
+          --all
+              All policies of the namespace
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --to <STATE>
+              How far back; one step if not given
+
+              Possible values:
+              - monitor:  Report, but do not deny
+              - proposal: Learn again
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+          --dry-run[=<client>]
+              Show what would be done and change nothing
+
+              Possible values:
+              - client: Print what would be written
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      # Stop blocking, go on reporting
+      kubectl netenf demote deployment/web -n shop --dir policies
+
+      # Learn again
+      kubectl netenf demote deployment/web --to proposal -n shop --dir policies
+
+      # All policies of a namespace, only shown
+      kubectl netenf demote --all -n shop --dir policies --dry-run
+    ");
+    insta::assert_snapshot!(environment.run("allow --help"), @"
+    exit 0
+    ----- stdout -----
+    Add a rule for something uncovered, for a violation, or for a suggested range
+
+    IDs are those that get -o yaml, diff and the preflight show; the start of one is enough while it is
+    unique. An outside peer is allowed by its addresses unless something else is chosen; nothing is ever
+    widened unasked.
+
+    Usage: kubectl netenf allow [OPTIONS] <ID>...
+
+    Arguments:
+      <ID>...
+              Ids of uncovered items, violations or suggestions
+
+    Options:
+          --addresses
+              Allow every address that was seen, one by one (the default for outside peers)
+
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+          --cidr <CIDR>
+              Allow a network that holds the addresses that were seen
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --any
+              Allow every outside address of both IP versions
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+          --except <CIDR>
+              Further networks that --any leaves out, such as the cluster's own (repeatable)
+
+          --peer
+              Allow the pods of the peer (the default for pods), or its mesh identity
+
+          --dry-run[=<client>]
+              Show what would be done and change nothing
+
+              Possible values:
+              - client: Print what would be written
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      # Allow an outside peer by all of its addresses that were seen
+      kubectl netenf allow u3f9k2a --dir policies
+
+      # Allow it by a network
+      kubectl netenf allow u3f9k2a --cidr 203.0.113.0/24 --dir policies
+
+      # Take a suggested range in place of a list of ports, but only show it
+      kubectl netenf allow s81c0qz --dir policies --dry-run
+    ");
+    insta::assert_snapshot!(environment.run("flows --help"), @"
+    exit 0
+    ----- stdout -----
+    Show recorded flows
+
+    Filters: values of one flag are alternatives, different flags must all hold, and each --not turns
+    the filter that follows it around. A flow belongs to a namespace (-n) if either end does. Without
+    --raw, answers and packets of connections that are already open are left out.
+
+    Usage: kubectl netenf flows [OPTIONS] [WORKLOAD]...
+
+    Arguments:
+      [WORKLOAD]...
+              Either end: KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address, CIDR or name,
+              world, host, apiserver
+
+    Options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+          --input-file <FILE>
+              Recorded flows: a file or - (repeatable); gzip and zstd are unpacked
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+          --provider <PROVIDER>
+              Who wrote the recording, if it cannot be told from its content
+
+              Possible values:
+              - cilium: Cilium: Hubble
+              - calico: Calico: Goldmane
+              - istio:  Istio ambient: ztunnel
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --strict
+              Fail on the first line that cannot be decoded
+
+          --cluster-state <PLACE>
+              The cluster's objects, for --group: a file, a folder or -
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+          --group
+              Count by who talks to whom instead of listing
+
+          --raw
+              Show answers, repeated packets and socket events too
+
+          --first <N>
+              Only the first N that match
+
+          --last <N>
+              Only the last N that match
+
+          --print-filters
+              Print the filters as they are understood, one a line, and stop
+
+      -o, --output <FORMAT>
+              Output: compact, wide, or json (the source's own JSON, which can be learned from again)
+              
+              [default: compact]
+              [possible values: compact, wide, json]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Filters:
+          --from <END>
+              The sender, written like WORKLOAD
+
+          --to <END>
+              The receiver, written like WORKLOAD
+
+          --peer <END>
+              Either end, written like WORKLOAD
+
+          --port <PORT>
+              Port of either end
+
+          --protocol <PROTOCOL>
+              Protocol: tcp, udp, sctp, icmp or another one's name
+
+          --verdict <VERDICT>
+              What became of it
+              
+              [possible values: allowed, denied, would-deny]
+
+          --direction <DIRECTION>
+              Which way, as the reporter saw it
+              
+              [possible values: ingress, egress]
+
+          --since <TIME>
+              Not before: a time (RFC 3339) or an age (5m, 2h, 3d)
+
+          --until <TIME>
+              Not after: a time (RFC 3339) or an age (5m, 2h, 3d)
+
+          --not
+              Turn the filter that follows around: --not --peer host
+
+    Examples:
+      # What a workload talks to, and who talks to it
+      kubectl netenf flows deployment/web -n shop --input-file flows.jsonl
+
+      # Denied flows of a namespace, save those of nodes, to learn from or to keep
+      kubectl netenf flows -n shop --verdict denied --not --peer host --input-file flows.jsonl -o json
+
+      # Who talks to whom, counted
+      kubectl netenf flows --group --input-file flows.jsonl
+    ");
+    insta::assert_snapshot!(environment.run("export --help"), @"
+    exit 0
+    ----- stdout -----
+    Write policies as objects to apply
+
+    Native objects are what the cluster enforces: a NetworkPolicy for each policy in protect, an
+    AuthorizationPolicy for each Istio policy (with the dry-run annotation in monitor). They are written
+    as the API server stores them, so that kubectl diff shows nothing after they are applied.
+
+    Usage: kubectl netenf export [OPTIONS] [WORKLOAD]...
+
+    Arguments:
+      [WORKLOAD]...
+              Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies
+
+    Options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+          --direction <DIRECTION>
+              Only one direction
+
+              Possible values:
+              - ingress: Into the workload
+              - egress:  Out of the workload
+
+          --as <FORM>
+              What to write
+
+              Possible values:
+              - native: What clusters enforce: NetworkPolicy and AuthorizationPolicy
+              - wnp:    What the agent enforces: WorkloadNetworkPolicy
+              
+              [default: native]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --assume-protect
+              Write monitored policies and proposals too, as if they protected
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+          --output-dir <DIR>
+              Folder to write one file an object into, with a kustomization.yaml; else everything is
+              printed
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      # Native objects of everything that protects, to the terminal
+      kubectl netenf export --dir policies
+
+      # One file an object and a kustomization.yaml
+      kubectl netenf export -n shop --dir policies --output-dir deploy
+
+      # Our own policies, for the agent to enforce
+      kubectl netenf export --as wnp --dir policies
+    ");
+    insta::assert_snapshot!(environment.run("history --help"), @"
+    exit 0
+    ----- stdout -----
+    Show what was done to a workload's proposals and policies
+
+    Every change that a command makes is kept as a revision, with the object as it was afterwards.
+
+    Usage: kubectl netenf history [OPTIONS] [WORKLOAD]...
+
+    Arguments:
+      [WORKLOAD]...
+              Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies
+
+    Options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+          --direction <DIRECTION>
+              Only one direction
+
+              Possible values:
+              - ingress: Into the workload
+              - egress:  Out of the workload
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -o, --output <FORMAT>
+              Output: json
+
+              Possible values:
+              - json: JSON
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      # What was done to a workload's policies
+      kubectl netenf history deployment/web -n shop --dir policies
+
+      # Only the way out
+      kubectl netenf history deployment/web --direction egress -n shop --dir policies
+
+      # With the objects as they were
+      kubectl netenf history deployment/web -n shop --dir policies -o json
+    ");
+    insta::assert_snapshot!(environment.run("rollback --help"), @"
+    exit 0
+    ----- stdout -----
+    Restore an earlier revision of a policy
+
+    The rules of the revision become a new revision; violations and evidence stay. The mode is restored
+    too, save that a policy that monitors goes on monitoring: only promote makes it protect.
+
+    Usage: kubectl netenf rollback [OPTIONS] [WORKLOAD]...
+
+    Arguments:
+      [WORKLOAD]...
+              Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies
+
+    Options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+          --direction <DIRECTION>
+              Only one direction
+
+              Possible values:
+              - ingress: Into the workload
+              - egress:  Out of the workload
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+          --to-revision <N>
+              The revision, as history numbers it; the one before the newest if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --dry-run[=<client>]
+              Show what would be done and change nothing
+
+              Possible values:
+              - client: Print what would be written
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      # Back to the revision before the newest one
+      kubectl netenf rollback deployment/web --direction egress -n shop --dir policies
+
+      # Back to a certain one
+      kubectl netenf rollback deployment-web-egress --to-revision 1 -n shop --dir policies
+
+      # Only show what would be done
+      kubectl netenf rollback deployment-web-egress --to-revision 1 -n shop --dir policies --dry-run
+    ");
+    insta::assert_snapshot!(environment.run("status --help"), @r#"
+    exit 0
+    ----- stdout -----
+    Show what was received, learned, skipped and lost
+
+    Answers "why is nothing proposed": every observation is counted once, as learned, skipped (with the
+    reason), uncovered, violation or error.
+
+    Usage: kubectl netenf status [OPTIONS]
+
+    Options:
+          --check
+              Exit with 1 if nothing was learned, or if there were errors, losses or nodes that do not
+              report
+
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -o, --output <FORMAT>
+              Output: json
+
+              Possible values:
+              - json: JSON
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      # What became of everything that was seen
+      kubectl netenf status --dir policies
+
+      # The counters as JSON
+      kubectl netenf status --dir policies -o json
+
+      # For CI: fail if nothing was learned, or input was bad or lost
+      kubectl netenf status --dir policies --check
+    "#);
+    insta::assert_snapshot!(environment.run("completion --help"), @r#"
+    exit 0
+    ----- stdout -----
+    Print a completion script for a shell
+
+    The script completes kubectl-netenf itself. kubectl completes "kubectl netenf" by running the
+    program kubectl_complete-netenf, which stands beside this one in a release.
+
+    Usage: kubectl netenf completion [OPTIONS] <SHELL>
+
+    Arguments:
+      <SHELL>
+              The shell
+              
+              [possible values: bash, elvish, fish, powershell, zsh]
+
+    Options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      # Completion for bash, in this shell
+      kubectl netenf completion bash
+
+      # Completion for zsh
+      kubectl netenf completion zsh
+
+      # Completion for fish
+      kubectl netenf completion fish
+    "#);
+    insta::assert_snapshot!(environment.run("version --help"), @"
+    exit 0
+    ----- stdout -----
+    Print the version
+
+    Prints the version of this program and of the API that it reads and writes.
+
+    Usage: kubectl netenf version [OPTIONS]
+
+    Options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -o, --output <FORMAT>
+              Output: json
+
+              Possible values:
+              - json: JSON
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      # Version of this program and of its API
+      kubectl netenf version
+
+      # As JSON
+      kubectl netenf version -o json
+
+      # Also with colour off, for logs
+      kubectl netenf version --color never
+    ");
+}
+
+#[test]
+fn every_command_has_its_help_compared() {
+    let source = include_str!("help.rs");
+    for command in commands() {
+        assert!(source.contains(&format!("run(\"{command} --help\")")), "{command}");
+    }
+}
+
+#[test]
+fn without_a_command_the_help_is_shown() {
+    let environment = Environment::new();
+    let run = environment.run("");
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    assert!(run.stderr.contains("Usage: kubectl netenf"), "{run}");
+}

@@ -1,0 +1,110 @@
+//! Reads files that may be anything.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::name::shown;
+use super::parse::mentions_ours;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::error::StoreError;
+use crate::store::Version;
+
+/// No file with objects is larger.
+pub(super) const MAX_FILE: u64 = 4 << 20;
+/// No file of the state is larger.
+const MAX_STATE: u64 = 256 << 20;
+/// How far a larger file is looked through for objects before it is taken to hold some.
+const MAX_SEARCH: u64 = 64 << 20;
+
+/// The text of a file that may hold objects; `None` if it does not.
+pub(super) fn text(path: &Path) -> Result<Option<String>, Box<Diagnostic>> {
+    let io = |error: io::Error| {
+        let next_step = "make it readable, or remove it";
+        trouble(path, None, format!("cannot be read: {error}"), next_step)
+    };
+    // A pipe would be waited for, and a device may have no end.
+    let metadata = path.metadata().map_err(io)?;
+    if !metadata.is_file() {
+        let next_step = "put a file there, or give it another ending";
+        return Err(trouble(path, None, "is no regular file".to_owned(), next_step));
+    }
+    let file = File::open(path).map_err(io)?;
+    if metadata.len() > MAX_FILE {
+        return if search(file).map_err(io)? { Err(too_large(path)) } else { Ok(None) };
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(io)?;
+    if !mentions_ours(&bytes) {
+        return Ok(None);
+    }
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(too_large(path));
+    }
+    String::from_utf8(bytes).map(Some).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = memchr::memchr_iter(b'\n', valid).count() + 1;
+        trouble(path, Some(line), "is not UTF-8".to_owned(), "save the file as UTF-8")
+    })
+}
+
+/// The bytes of a file of ours, if it is there.
+pub(super) fn optional(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+    let error = |source| StoreError::Read { place: shown(path), source };
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(error(source)),
+    };
+    let mut bytes = Vec::new();
+    file.take(MAX_STATE + 1).read_to_end(&mut bytes).map_err(error)?;
+    if bytes.len() as u64 > MAX_STATE {
+        return Err(error(io::ErrorKind::FileTooLarge.into()));
+    }
+    Ok(Some(bytes))
+}
+
+/// What stands for these bytes.
+pub(super) fn version(bytes: &[u8]) -> Version {
+    use std::fmt::Write;
+    let mut text = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        let _ = write!(text, "{byte:02x}");
+    }
+    Version::new(text)
+}
+
+/// Whether a large file mentions objects of ours, as far as it is looked through.
+fn search(file: File) -> io::Result<bool> {
+    let mut rest = file.take(MAX_SEARCH);
+    let mut window = Vec::new();
+    loop {
+        let read = rest.by_ref().take(1 << 20).read_to_end(&mut window)?;
+        if mentions_ours(&window) {
+            return Ok(true);
+        }
+        if read == 0 {
+            return Ok(rest.limit() == 0);
+        }
+        // What is searched for may begin in one piece and end in the next.
+        window.drain(..window.len().saturating_sub(netenf_api::GROUP.len()));
+    }
+}
+
+fn too_large(path: &Path) -> Box<Diagnostic> {
+    let cause = format!("is larger than {} MiB", MAX_FILE >> 20);
+    trouble(path, None, cause, "write its objects into files of their own")
+}
+
+fn trouble(path: &Path, line: Option<usize>, cause: String, next_step: &str) -> Box<Diagnostic> {
+    Box::new(Diagnostic {
+        severity: Severity::Error,
+        place: shown(path),
+        line,
+        cause,
+        next_step: next_step.to_owned(),
+        object: None,
+    })
+}

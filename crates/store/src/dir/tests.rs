@@ -1,0 +1,7 @@
+mod crash;
+mod files;
+mod hostile;
+mod layout;
+mod locking;
+mod property;
+mod support;
