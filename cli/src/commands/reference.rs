@@ -77,10 +77,6 @@ fn flag(text: &mut String, arg: &Arg) {
     let choices: Vec<String> =
         arg.get_possible_values().iter().map(|one| one.get_name().to_owned()).collect();
     let told = choices.iter().all(|choice| help.contains(choice) || name.contains(choice));
-    let choices = if takes && !told {
-        format!(": {}", choices.join(", "))
-    } else {
-        String::new()
-    };
+    let choices = if takes && !told { format!(": {}", choices.join(", ")) } else { String::new() };
     let _ = writeln!(text, "- `{name}`: {help}{choices}{default}");
 }

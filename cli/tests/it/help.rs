@@ -459,9 +459,8 @@ fn help_is_for_people() {
       # Show the preflight and change nothing
       kubectl netenf promote deployment/web --protect -n shop --dir policies --dry-run
 
-      # Enforce, with doubts accepted by name
-      kubectl netenf promote sts/db -n shop --protect --accept quiet --accept-uncovered all --dir
-      policies
+      # Enforce, and accept that what has no rule will be denied
+      kubectl netenf promote sts/db -n shop --protect --accept-uncovered all --dir policies
     ");
     insta::assert_snapshot!(environment.run("demote --help"), @"
     exit 0

@@ -433,12 +433,18 @@ fn uncovered(identity: &str, item: &Item, sum: &Sum) -> Uncovered {
     }
 }
 
+/// Ports farther apart than this are not of one range.
+const WIDEST_GAP: u16 = 1000;
+
 /// A range for the many high ports of one peer (case B16). It is only proposed.
 fn suggest(identity: &str, rule: &RulePeer, ports: &Ports<'_>, from: usize) -> Vec<Suggestion> {
     let mut suggestions = Vec::new();
     for protocol in [Protocol::Tcp, Protocol::Udp, Protocol::Sctp] {
         let high: Vec<_> =
             ports.iter().filter(|((p, port), _)| *p == protocol && *port >= 1024).collect();
+        // A server's own port far from the range is none of it: the longest run without a wide gap counts.
+        let runs = high.chunk_by(|((_, one), _), ((_, next), _)| next - one <= WIDEST_GAP);
+        let Some(high) = runs.max_by_key(|run| run.len()) else { continue };
         let (Some((first, peers)), Some((last, _))) = (high.first(), high.last()) else { continue };
         if let (true, Some(peer)) = (high.len() >= from, peers.keys().next()) {
             let id = format!("s{}", short_id(&format!("{identity} {rule:?} {protocol:?}")));
