@@ -45,6 +45,7 @@ test-interop: ## What we write, judged by genuine Kubernetes code (built from Go
 
 generate: ## Write all generated files: CRDs, protocol bindings, completions, command reference
 	$(CARGO) run --locked --quiet -p xtask -- codegen
+	$(CARGO) build --locked --quiet -p kubectl-netenf
 	$(CARGO) run --locked --quiet -p kubectl-netenf -- reference > docs/reference.md
 	@for shell in bash zsh fish; do \
 	  $(CARGO) run --locked --quiet -p kubectl-netenf -- completion $$shell \

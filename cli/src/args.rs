@@ -38,20 +38,23 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// Heading of what every command takes.
+const GLOBAL: &str = "Global options";
+
 /// What every command takes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Global {
     /// Folder of YAML files to work on, one object a file
-    #[arg(long, env = "NETENF_DIR", hide_env_values = true, global = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath, value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(long, env = "NETENF_DIR", hide_env_values = true, global = true, help_heading = GLOBAL, value_name = "DIR", value_hint = clap::ValueHint::DirPath, value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) dir: Option<PathBuf>,
     /// Namespace to work in; all namespaces of the folder or recording if not given
-    #[arg(short, long, global = true, value_name = "NAMESPACE")]
+    #[arg(short, long, global = true, help_heading = GLOBAL, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
     /// Work in all namespaces, whatever -n says
-    #[arg(short = 'A', long, global = true)]
+    #[arg(short = 'A', long, global = true, help_heading = GLOBAL)]
     pub(crate) all_namespaces: bool,
     /// Colour of the output
-    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
     pub(crate) color: Colour,
 }
 

@@ -28,7 +28,7 @@ use crate::wiring::{self, FlowInput};
   # Print proposals from a recording; nothing is stored
   kubectl netenf learn --input-file flows.jsonl
 
-  # Take selectors, owners and services from the cluster's objects, and keep the proposals in a folder
+  # Know owners, selectors and services from the cluster's objects, and keep proposals in a folder
   kubectl netenf learn --input-file flows.jsonl --cluster-state state.yaml --dir policies
 
   # Learn one namespace from a compressed recording, and print what became of every flow

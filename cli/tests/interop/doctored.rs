@@ -72,7 +72,7 @@ fn a_broken_network_policy_is_refused() {
 #[test]
 fn a_broken_authorization_policy_is_refused() {
     let folder = learned(&ztunnel(), &[]);
-    folder.run(&["promote", "--all", "--deny-all"]);
+    folder.run(&["promote", "--all"]);
     is_refused(
         &document(&folder.run(&["export"]), "deployment-web-ingress"),
         &[

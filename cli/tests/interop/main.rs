@@ -69,7 +69,7 @@ fn is_accepted_on_the_whole_way(recording: &[String], more: &[&str]) -> (String,
     let proposals = judge::create(&folder.proposals()).all();
     assert!(!proposals.is_empty(), "the recording taught nothing");
 
-    folder.run(&["promote", "--all", "--deny-all"]);
+    folder.run(&["promote", "--all"]);
     let monitored = folder.policies();
     let policies = judge::create(&monitored).all();
     assert_eq!(names(&policies), names(&proposals));

@@ -50,6 +50,11 @@ fn every_command_has_three_examples() {
         for example in examples {
             assert_eq!(example.split(' ').next(), Some(command.as_str()), "{example}");
         }
+        let help = environment.good(&format!("{command} --help"));
+        for line in help.split("Examples:\n").nth(1).unwrap().lines() {
+            let begins = line.starts_with("  # ") || line.starts_with("  kubectl netenf ");
+            assert!(line.is_empty() || begins, "{command}: too long for 100 columns: {line}");
+        }
     }
     assert_eq!(examples(&environment, "").len(), 3);
 }

@@ -57,6 +57,10 @@ fn help_is_for_people() {
       help        Print this message or the help of the given subcommand(s)
 
     Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
           --dir <DIR>
               Folder of YAML files to work on, one object a file
               
@@ -77,9 +81,6 @@ fn help_is_for_people() {
               - never:  Never
               
               [default: auto]
-
-      -h, --help
-              Print help (see a summary with '-h')
 
     Examples:
       # Learn from a recording
@@ -108,16 +109,8 @@ fn help_is_for_people() {
               Workloads to learn, as KIND/NAME; all of the namespaces if none is given
 
     Options:
-          --dir <DIR>
-              Folder of YAML files to work on, one object a file
-              
-              [env: NETENF_DIR]
-
           --input-file <FILE>
               Recorded flows: a file or - (repeatable); gzip and zstd are unpacked
-
-      -n, --namespace <NAMESPACE>
-              Namespace to work in; all namespaces of the folder or recording if not given
 
           --provider <PROVIDER>
               Who wrote the recording, if it cannot be told from its content
@@ -127,24 +120,11 @@ fn help_is_for_people() {
               - calico: Calico: Goldmane
               - istio:  Istio ambient: ztunnel
 
-      -A, --all-namespaces
-              Work in all namespaces, whatever -n says
-
           --strict
               Fail on the first line that cannot be decoded
 
           --cluster-state <PLACE>
               The cluster's objects as kubectl get -o yaml or json prints them: a file, a folder or -
-
-          --color <WHEN>
-              Colour of the output
-
-              Possible values:
-              - auto:   On a terminal, unless NO_COLOR is set
-              - always: Always
-              - never:  Never
-              
-              [default: auto]
 
           --backend <BACKEND>
               What enforces the policies; decided by the recording's provider if not given
@@ -214,12 +194,33 @@ fn help_is_for_people() {
       -h, --help
               Print help (see a summary with '-h')
 
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
     Examples:
       # Print proposals from a recording; nothing is stored
       kubectl netenf learn --input-file flows.jsonl
 
-      # Take selectors, owners and services from the cluster's objects, and keep the proposals in a
-      folder
+      # Know owners, selectors and services from the cluster's objects, and keep proposals in a folder
       kubectl netenf learn --input-file flows.jsonl --cluster-state state.yaml --dir policies
 
       # Learn one namespace from a compressed recording, and print what became of every flow
@@ -240,11 +241,6 @@ fn help_is_for_people() {
               Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies
 
     Options:
-          --dir <DIR>
-              Folder of YAML files to work on, one object a file
-              
-              [env: NETENF_DIR]
-
           --direction <DIRECTION>
               Only one direction
 
@@ -252,19 +248,33 @@ fn help_is_for_people() {
               - ingress: Into the workload
               - egress:  Out of the workload
 
-      -n, --namespace <NAMESPACE>
-              Namespace to work in; all namespaces of the folder or recording if not given
-
           --state <STATE>
               Only objects in this state (repeatable)
               
               [possible values: learning, stable, monitor, protect]
 
-      -A, --all-namespaces
-              Work in all namespaces, whatever -n says
-
           --no-headers
               Leave the titles out
+
+      -o, --output <FORMAT>
+              Output: wide, json, yaml or name
+              
+              [possible values: wide, json, yaml, name]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
 
           --color <WHEN>
               Colour of the output
@@ -275,14 +285,6 @@ fn help_is_for_people() {
               - never:  Never
               
               [default: auto]
-
-      -o, --output <FORMAT>
-              Output: wide, json, yaml or name
-              
-              [possible values: wide, json, yaml, name]
-
-      -h, --help
-              Print help (see a summary with '-h')
 
     Examples:
       # What there is, in all namespaces
@@ -311,11 +313,6 @@ fn help_is_for_people() {
               Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies
 
     Options:
-          --dir <DIR>
-              Folder of YAML files to work on, one object a file
-              
-              [env: NETENF_DIR]
-
           --direction <DIRECTION>
               Only one direction
 
@@ -326,14 +323,29 @@ fn help_is_for_people() {
       -f, --filename <DIR>
               Older folder to compare with: shows what --dir has in place of it
 
+          --against-traffic
+              List recorded connections that would be denied if everything selected protected
+
+      -o, --output <FORMAT>
+              Output: text, markdown, json, or yaml (a plain diff of the objects)
+              
+              [default: text]
+              [possible values: text, markdown, json, yaml]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
       -n, --namespace <NAMESPACE>
               Namespace to work in; all namespaces of the folder or recording if not given
 
       -A, --all-namespaces
               Work in all namespaces, whatever -n says
-
-          --against-traffic
-              List recorded connections that would be denied if everything selected protected
 
           --color <WHEN>
               Colour of the output
@@ -344,15 +356,6 @@ fn help_is_for_people() {
               - never:  Never
               
               [default: auto]
-
-      -o, --output <FORMAT>
-              Output: text, markdown, json, or yaml (a plain diff of the objects)
-              
-              [default: text]
-              [possible values: text, markdown, json, yaml]
-
-      -h, --help
-              Print help (see a summary with '-h')
 
     Examples:
       # What promoting a workload's proposals would allow
@@ -379,11 +382,6 @@ fn help_is_for_people() {
               Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies
 
     Options:
-          --dir <DIR>
-              Folder of YAML files to work on, one object a file
-              
-              [env: NETENF_DIR]
-
           --direction <DIRECTION>
               Only one direction
 
@@ -394,24 +392,8 @@ fn help_is_for_people() {
           --all
               All proposals (and, with --protect, all monitored policies) of the namespace
 
-      -n, --namespace <NAMESPACE>
-              Namespace to work in; all namespaces of the folder or recording if not given
-
-      -A, --all-namespaces
-              Work in all namespaces, whatever -n says
-
           --monitor
               Report what would be denied (the default)
-
-          --color <WHEN>
-              Colour of the output
-
-              Possible values:
-              - auto:   On a terminal, unless NO_COLOR is set
-              - always: Always
-              - never:  Never
-              
-              [default: auto]
 
           --protect
               Deny what is not allowed
@@ -452,6 +434,28 @@ fn help_is_for_people() {
       -h, --help
               Print help (see a summary with '-h')
 
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
     Examples:
       # Watch what a workload's policies would deny
       kubectl netenf promote deployment/web -n shop --dir policies
@@ -477,11 +481,6 @@ fn help_is_for_people() {
               Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies
 
     Options:
-          --dir <DIR>
-              Folder of YAML files to work on, one object a file
-              
-              [env: NETENF_DIR]
-
           --direction <DIRECTION>
               Only one direction
 
@@ -492,18 +491,33 @@ fn help_is_for_people() {
           --all
               All policies of the namespace
 
-      -n, --namespace <NAMESPACE>
-              Namespace to work in; all namespaces of the folder or recording if not given
-
-      -A, --all-namespaces
-              Work in all namespaces, whatever -n says
-
           --to <STATE>
               How far back; one step if not given
 
               Possible values:
               - monitor:  Report, but do not deny
               - proposal: Learn again
+
+          --dry-run[=<client>]
+              Show what would be done and change nothing
+
+              Possible values:
+              - client: Print what would be written
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
 
           --color <WHEN>
               Colour of the output
@@ -514,15 +528,6 @@ fn help_is_for_people() {
               - never:  Never
               
               [default: auto]
-
-          --dry-run[=<client>]
-              Show what would be done and change nothing
-
-              Possible values:
-              - client: Print what would be written
-
-      -h, --help
-              Print help (see a summary with '-h')
 
     Examples:
       # Stop blocking, go on reporting
@@ -553,32 +558,11 @@ fn help_is_for_people() {
           --addresses
               Allow every address that was seen, one by one (the default for outside peers)
 
-          --dir <DIR>
-              Folder of YAML files to work on, one object a file
-              
-              [env: NETENF_DIR]
-
           --cidr <CIDR>
               Allow a network that holds the addresses that were seen
 
-      -n, --namespace <NAMESPACE>
-              Namespace to work in; all namespaces of the folder or recording if not given
-
-      -A, --all-namespaces
-              Work in all namespaces, whatever -n says
-
           --any
               Allow every outside address of both IP versions
-
-          --color <WHEN>
-              Colour of the output
-
-              Possible values:
-              - auto:   On a terminal, unless NO_COLOR is set
-              - always: Always
-              - never:  Never
-              
-              [default: auto]
 
           --except <CIDR>
               Further networks that --any leaves out, such as the cluster's own (repeatable)
@@ -594,6 +578,28 @@ fn help_is_for_people() {
 
       -h, --help
               Print help (see a summary with '-h')
+
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
 
     Examples:
       # Allow an outside peer by all of its addresses that were seen
@@ -622,16 +628,8 @@ fn help_is_for_people() {
               world, host, apiserver
 
     Options:
-          --dir <DIR>
-              Folder of YAML files to work on, one object a file
-              
-              [env: NETENF_DIR]
-
           --input-file <FILE>
               Recorded flows: a file or - (repeatable); gzip and zstd are unpacked
-
-      -n, --namespace <NAMESPACE>
-              Namespace to work in; all namespaces of the folder or recording if not given
 
           --provider <PROVIDER>
               Who wrote the recording, if it cannot be told from its content
@@ -641,24 +639,11 @@ fn help_is_for_people() {
               - calico: Calico: Goldmane
               - istio:  Istio ambient: ztunnel
 
-      -A, --all-namespaces
-              Work in all namespaces, whatever -n says
-
           --strict
               Fail on the first line that cannot be decoded
 
           --cluster-state <PLACE>
               The cluster's objects, for --group: a file, a folder or -
-
-          --color <WHEN>
-              Colour of the output
-
-              Possible values:
-              - auto:   On a terminal, unless NO_COLOR is set
-              - always: Always
-              - never:  Never
-              
-              [default: auto]
 
           --group
               Count by who talks to whom instead of listing
@@ -719,6 +704,28 @@ fn help_is_for_people() {
           --not
               Turn the filter that follows around: --not --peer host
 
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
     Examples:
       # What a workload talks to, and who talks to it
       kubectl netenf flows deployment/web -n shop --input-file flows.jsonl
@@ -745,11 +752,6 @@ fn help_is_for_people() {
               Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies
 
     Options:
-          --dir <DIR>
-              Folder of YAML files to work on, one object a file
-              
-              [env: NETENF_DIR]
-
           --direction <DIRECTION>
               Only one direction
 
@@ -766,14 +768,27 @@ fn help_is_for_people() {
               
               [default: native]
 
+          --assume-protect
+              Write monitored policies and proposals too, as if they protected
+
+          --output-dir <DIR>
+              Folder to write one file an object into, with a kustomization.yaml; else everything is
+              printed
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
       -n, --namespace <NAMESPACE>
               Namespace to work in; all namespaces of the folder or recording if not given
 
       -A, --all-namespaces
               Work in all namespaces, whatever -n says
-
-          --assume-protect
-              Write monitored policies and proposals too, as if they protected
 
           --color <WHEN>
               Colour of the output
@@ -784,13 +799,6 @@ fn help_is_for_people() {
               - never:  Never
               
               [default: auto]
-
-          --output-dir <DIR>
-              Folder to write one file an object into, with a kustomization.yaml; else everything is
-              printed
-
-      -h, --help
-              Print help (see a summary with '-h')
 
     Examples:
       # Native objects of everything that protects, to the terminal
@@ -816,11 +824,6 @@ fn help_is_for_people() {
               Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies
 
     Options:
-          --dir <DIR>
-              Folder of YAML files to work on, one object a file
-              
-              [env: NETENF_DIR]
-
           --direction <DIRECTION>
               Only one direction
 
@@ -828,14 +831,23 @@ fn help_is_for_people() {
               - ingress: Into the workload
               - egress:  Out of the workload
 
-      -n, --namespace <NAMESPACE>
-              Namespace to work in; all namespaces of the folder or recording if not given
-
       -o, --output <FORMAT>
               Output: json
 
               Possible values:
               - json: JSON
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
 
       -A, --all-namespaces
               Work in all namespaces, whatever -n says
@@ -849,9 +861,6 @@ fn help_is_for_people() {
               - never:  Never
               
               [default: auto]
-
-      -h, --help
-              Print help (see a summary with '-h')
 
     Examples:
       # What was done to a workload's policies
@@ -878,11 +887,6 @@ fn help_is_for_people() {
               Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies
 
     Options:
-          --dir <DIR>
-              Folder of YAML files to work on, one object a file
-              
-              [env: NETENF_DIR]
-
           --direction <DIRECTION>
               Only one direction
 
@@ -890,20 +894,29 @@ fn help_is_for_people() {
               - ingress: Into the workload
               - egress:  Out of the workload
 
-      -n, --namespace <NAMESPACE>
-              Namespace to work in; all namespaces of the folder or recording if not given
-
           --to-revision <N>
               The revision, as history numbers it; the one before the newest if not given
-
-      -A, --all-namespaces
-              Work in all namespaces, whatever -n says
 
           --dry-run[=<client>]
               Show what would be done and change nothing
 
               Possible values:
               - client: Print what would be written
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
 
           --color <WHEN>
               Colour of the output
@@ -914,9 +927,6 @@ fn help_is_for_people() {
               - never:  Never
               
               [default: auto]
-
-      -h, --help
-              Print help (see a summary with '-h')
 
     Examples:
       # Back to the revision before the newest one
@@ -943,6 +953,16 @@ fn help_is_for_people() {
               Exit with 1 if nothing was learned, or if there were errors, losses or nodes that do not
               report
 
+      -o, --output <FORMAT>
+              Output: json
+
+              Possible values:
+              - json: JSON
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
           --dir <DIR>
               Folder of YAML files to work on, one object a file
               
@@ -950,12 +970,6 @@ fn help_is_for_people() {
 
       -n, --namespace <NAMESPACE>
               Namespace to work in; all namespaces of the folder or recording if not given
-
-      -o, --output <FORMAT>
-              Output: json
-
-              Possible values:
-              - json: JSON
 
       -A, --all-namespaces
               Work in all namespaces, whatever -n says
@@ -969,9 +983,6 @@ fn help_is_for_people() {
               - never:  Never
               
               [default: auto]
-
-      -h, --help
-              Print help (see a summary with '-h')
 
     Examples:
       # What became of everything that was seen
@@ -1000,6 +1011,10 @@ fn help_is_for_people() {
               [possible values: bash, elvish, fish, powershell, zsh]
 
     Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
           --dir <DIR>
               Folder of YAML files to work on, one object a file
               
@@ -1020,9 +1035,6 @@ fn help_is_for_people() {
               - never:  Never
               
               [default: auto]
-
-      -h, --help
-              Print help (see a summary with '-h')
 
     Examples:
       # Completion for bash, in this shell
@@ -1044,16 +1056,20 @@ fn help_is_for_people() {
     Usage: kubectl netenf version [OPTIONS]
 
     Options:
-          --dir <DIR>
-              Folder of YAML files to work on, one object a file
-              
-              [env: NETENF_DIR]
-
       -o, --output <FORMAT>
               Output: json
 
               Possible values:
               - json: JSON
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
 
       -n, --namespace <NAMESPACE>
               Namespace to work in; all namespaces of the folder or recording if not given
@@ -1070,9 +1086,6 @@ fn help_is_for_people() {
               - never:  Never
               
               [default: auto]
-
-      -h, --help
-              Print help (see a summary with '-h')
 
     Examples:
       # Version of this program and of its API

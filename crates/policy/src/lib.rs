@@ -1,6 +1,6 @@
 //! What network policies decide about a connection, and why.
 //!
-//! Pure: no I/O, no clock, no Kubernetes types. [`evaluate`] is written straight from the text of the
+//! Pure: no I/O, no clock, no Kubernetes types. [`evaluate()`] is written straight from the text of the
 //! NetworkPolicy API (networking.k8s.io/v1), for clarity and not for speed.
 
 pub mod evaluate;

@@ -117,7 +117,9 @@ fn packets(attempt: &Attempt) -> Vec<Observation> {
 
 fn learn(index: &Arc<Index>, packets: &[Observation]) -> Outcome {
     let mut learner = Learner::new(Config::default(), Arc::clone(index));
-    packets.iter().for_each(|packet| learner.observe(packet));
+    for packet in packets {
+        learner.observe(packet);
+    }
     learner.outcome()
 }
 

@@ -2,7 +2,11 @@
 //!
 //! `UPDATE_EXPECTED=1` writes `expected.yaml`, for a person to read before it is committed.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "the crate is pure; its tests read fixtures, and their helpers fail as tests do"
+)]
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
