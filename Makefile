@@ -55,8 +55,8 @@ generate: ## Write all generated files: CRDs, protocol bindings, completions, co
 	done
 
 bench: deps ## Benchmarks beside their peers; see docs/performance.md
-	$(CARGO) bench --locked -p netenf-learn -p netenf-flows
-	$(CARGO) run --locked --quiet --release -p xtask -- bench
+	$(CARGO) bench --locked -p netenf-flows --bench replay
+	$(CARGO) run --locked --quiet -p xtask -- bench
 
 doc: ## Build the documentation of the crates
 	$(CARGO) doc --locked --workspace --no-deps

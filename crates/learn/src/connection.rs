@@ -138,7 +138,8 @@ impl Table {
         let (low, high) = if swapped { (destination, source) } else { (source, destination) };
         let leg = usize::from(swapped);
         let key = tuple_key(low.hash, high.hash, protocol);
-        let intervals = self.map.entry(key).or_default();
+        // Nearly all hold one for ever; the first push would reserve room for four.
+        let intervals = self.map.entry(key).or_insert_with(|| Vec::with_capacity(1));
         let window = self.window;
         let reach = |interval: &Interval| {
             interval.first.saturating_sub(window) <= time

@@ -21,6 +21,7 @@ mod denial;
 mod dns;
 mod draft;
 mod edge;
+mod few;
 mod peer;
 mod place;
 
@@ -49,6 +50,7 @@ impl<D: Directory> Learner<D> {
                 b.port,
             ))
         });
+        drop((merged, tally));
         let denials = denial::denials(self, &cast);
         let mut proposals = drafts.proposals(&self.config);
         for proposal in &mut proposals {

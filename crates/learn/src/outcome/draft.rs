@@ -13,6 +13,7 @@ use crate::config::{Caps, Config};
 use crate::identity::{Workload, WorkloadSelector};
 use crate::name::policy_name;
 use crate::observation::Direction;
+use crate::outcome::few::Few;
 use crate::outcome::{Sorted, peer, recorded};
 use crate::proposal::{
     Evidence, Peer, Proposal, Provenance, Reason, RulePeer, Suggestion, Uncovered, Unplaced,
@@ -150,13 +151,14 @@ impl Drafts {
         draft.cut.is_empty() || rule().is_some_and(|rule| !draft.cut.contains(&(rule, at)))
     }
 
-    /// The proposals, sorted by namespace and name.
-    pub(super) fn proposals(&self, config: &Config) -> Vec<Proposal> {
-        let kept = self.drafts.iter().filter(|(key, _)| !self.over.contains(*key));
-        let mut kept: Vec<_> = kept.collect();
+    /// The proposals, sorted by namespace and name. Each draft goes when its proposal is there.
+    pub(super) fn proposals(&mut self, config: &Config) -> Vec<Proposal> {
+        let drafts = std::mem::take(&mut self.drafts);
+        let mut kept: Vec<_> =
+            drafts.into_iter().filter(|(key, _)| !self.over.contains(key)).collect();
         kept.sort_by_cached_key(|(key, _)| order(key));
         kept.into_iter()
-            .map(|((subject, direction), draft)| draft.proposal(subject, *direction, config))
+            .map(|((subject, direction), draft)| draft.proposal(&subject, direction, config))
             .collect()
     }
 }
@@ -179,8 +181,7 @@ impl Item {
 
 impl Draft {
     pub(super) fn add_rule(&mut self, rule: RulePeer, peer: Peer, at: (Protocol, u16), sum: Sum) {
-        let ports = self.rules.entry(rule).or_default();
-        ports.entry(at).or_default().entry(peer).or_default().add(sum);
+        self.rules.entry(rule).or_default().entry(at).entry(peer).add(sum);
     }
 
     /// The subject's pods.
@@ -190,10 +191,10 @@ impl Draft {
 
     /// Adds a rule that is there anyway, unless it already is, with evidence.
     pub(super) fn add_infrastructure(&mut self, rule: RulePeer, peer: Peer, at: (Protocol, u16)) {
-        let peers = self.rules.entry(rule).or_default().entry(at).or_default();
+        let peers = self.rules.entry(rule).or_default().entry(at);
         if peers.is_empty() {
             let provenance = Some(Provenance::Infrastructure);
-            peers.insert(peer, Sum { provenance, ..Sum::default() });
+            *peers.entry(peer) = Sum { provenance, ..Sum::default() };
         }
     }
 
@@ -270,7 +271,7 @@ impl Draft {
 
     /// What stands for the whole of it where it is over the limit of proposals.
     fn over_limit(&self, caps: &Caps) -> Sum {
-        let rules = self.rules.values().flat_map(Sorted::values).map(weight);
+        let rules = self.rules.values().flat_map(Few::values).map(weight);
         let count =
             rules.chain(self.uncovered.values().map(|sum| sum.count)).fold(0, u64::saturating_add);
         let note = format!(
@@ -288,10 +289,8 @@ impl Draft {
     /// Cuts the rules to the limits: of peers and of a peer's ports those with the most connections stay,
     /// and all that the cluster itself needs. What is cut becomes an uncovered item, never a wider rule.
     fn limit(&mut self, caps: &Caps) {
-        let heavier = |ports: &Sorted<(Protocol, u16), Sorted<Peer, Sum>>| {
-            ports.values().map(rank).fold(0, u64::saturating_add)
-        };
-        let (peers, over) = heaviest(&self.rules, caps.rules, heavier);
+        let heavier = |ports: &PortSums| ports.values().map(rank).fold(0, u64::saturating_add);
+        let (peers, over) = heaviest(self.rules.iter().collect(), caps.rules, heavier);
         let mut cut = BTreeSet::new();
         let mut items = Vec::new();
         if !over.is_empty() {
@@ -307,7 +306,7 @@ impl Draft {
             cut.extend(ports.keys().map(|at| (rule.clone(), *at)));
         }
         for (rule, ports) in peers {
-            let (_, over) = heaviest(ports, caps.ports, rank);
+            let (_, over) = heaviest(ports.iter().collect(), caps.ports, rank);
             let Some(peer) = over.first().and_then(|(_, peers)| peers.keys().next()) else {
                 continue;
             };
@@ -359,29 +358,28 @@ impl Draft {
 }
 
 /// What was seen of a peer's ports.
-type PortSums = Sorted<(Protocol, u16), Sorted<Peer, Sum>>;
+type PortSums = Few<(Protocol, u16), Few<Peer, Sum>>;
 
 /// Connections of a rule.
-fn weight(peers: &Sorted<Peer, Sum>) -> u64 {
+fn weight(peers: &Few<Peer, Sum>) -> u64 {
     peers.values().map(|sum| sum.count).sum()
 }
 
 /// What a rule is worth when not all can stay.
-fn rank(peers: &Sorted<Peer, Sum>) -> u64 {
+fn rank(peers: &Few<Peer, Sum>) -> u64 {
     let needed = peers.values().any(|sum| sum.provenance == Some(Provenance::Infrastructure));
     if needed { u64::MAX } else { weight(peers) }
 }
 
-type Ports<'a> = Vec<(&'a (Protocol, u16), &'a Sorted<Peer, Sum>)>;
+type Ports<'a> = Vec<(&'a (Protocol, u16), &'a Few<Peer, Sum>)>;
 type Split<'a, K, V> = (Vec<(&'a K, &'a V)>, Vec<(&'a K, &'a V)>);
 
 /// The `limit` heaviest entries, and the rest; of equal weight the smaller key comes first.
-fn heaviest<K: Ord, V>(
-    all: &Sorted<K, V>,
+fn heaviest<'a, K, V>(
+    mut entries: Vec<(&'a K, &'a V)>,
     limit: usize,
     weight: impl Fn(&V) -> u64,
-) -> Split<'_, K, V> {
-    let mut entries: Vec<(&K, &V)> = all.iter().collect();
+) -> Split<'a, K, V> {
     if entries.len() <= limit {
         return (entries, Vec::new());
     }
