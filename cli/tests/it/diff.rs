@@ -81,7 +81,7 @@ fn yaml_is_a_plain_diff() {
      status:
        violationCount: 0
        activeViolationCount: 0
-    @@ -63,7 +63,7 @@
+    @@ -49,7 +49,7 @@
            kind: Deployment
            namespace: shop
            name: api

@@ -49,7 +49,7 @@ fn new_counts_rules_of_the_last_hour() {
     ----- stdout -----
     NAME                       STATE      RULES   UNCOVERED   NEW   LAST-SEEN   AGE
     deployment-api-egress      stable     3       0           0     3h          28h
-    deployment-api-ingress     learning   2       0           0     27m         28h
+    deployment-api-ingress     stable     2       0           0     27m         28h
     deployment-cache-ingress   learning   1       0           +1    28m         30m
     deployment-web-egress      learning   4       2           +1    27m         28h
     deployment-web-ingress     learning   0       1           0     8h          28h
@@ -195,26 +195,6 @@ fn json_is_a_list_of_api_objects() {
             "ruleCount": 3,
             "rules": [
               {
-                "count": 0,
-                "peer": {
-                  "kind": "Dns",
-                  "namespace": "kube-system"
-                },
-                "port": 53,
-                "protocol": "TCP",
-                "provenance": "infrastructure"
-              },
-              {
-                "count": 0,
-                "peer": {
-                  "kind": "Dns",
-                  "namespace": "kube-system"
-                },
-                "port": 53,
-                "protocol": "UDP",
-                "provenance": "infrastructure"
-              },
-              {
                 "count": 14,
                 "example": {
                   "destination": "api-6f5d9c7d8-4tsvd",
@@ -233,6 +213,26 @@ fn json_is_a_list_of_api_objects() {
                 "services": [
                   "direct"
                 ]
+              },
+              {
+                "count": 0,
+                "peer": {
+                  "kind": "Dns",
+                  "namespace": "kube-system"
+                },
+                "port": 53,
+                "protocol": "TCP",
+                "provenance": "infrastructure"
+              },
+              {
+                "count": 0,
+                "peer": {
+                  "kind": "Dns",
+                  "namespace": "kube-system"
+                },
+                "port": 53,
+                "protocol": "UDP",
+                "provenance": "infrastructure"
               }
             ],
             "uncoveredCount": 0

@@ -57,21 +57,6 @@ fn without_a_folder_proposals_are_printed_and_nothing_is_stored() {
       ruleCount: 2
       rules:
       - peer:
-          kind: Deployment
-          namespace: shop
-          name: api
-        port: 5432
-        protocol: TCP
-        provenance: observed
-        count: 40
-        firstSeen: "2026-09-01T08:00:01Z"
-        lastSeen: "2026-09-02T09:21:01Z"
-        services:
-        - svc/db
-        example:
-          source: api-6f5d9c7d8-4tsvd
-          destination: db-0
-      - peer:
           kind: CronJob
           namespace: shop
           name: report
@@ -85,6 +70,21 @@ fn without_a_folder_proposals_are_printed_and_nothing_is_stored() {
         - svc/db
         example:
           source: report-29012345-x9z2k
+          destination: db-0
+      - peer:
+          kind: Deployment
+          namespace: shop
+          name: api
+        port: 5432
+        protocol: TCP
+        provenance: observed
+        count: 40
+        firstSeen: "2026-09-01T08:00:01Z"
+        lastSeen: "2026-09-02T09:21:01Z"
+        services:
+        - svc/db
+        example:
+          source: api-6f5d9c7d8-4tsvd
           destination: db-0
       uncoveredCount: 1
       uncovered:
@@ -361,7 +361,7 @@ fn a_promoted_workload_gets_violations_and_no_proposal() {
     ----- stdout -----
     NAME                       STATE      RULES   UNCOVERED   NEW   LAST-SEEN   AGE   WORKLOAD           DIRECTION   BACKEND      VIOLATIONS   GAPS
     deployment-api-egress      stable     3       0           0     3h          28h   deployment/api     egress      kubernetes   <none>       0
-    deployment-api-ingress     learning   2       0           0     27m         28h   deployment/api     ingress     kubernetes   <none>       0
+    deployment-api-ingress     stable     2       0           0     27m         28h   deployment/api     ingress     kubernetes   <none>       0
     deployment-cache-ingress   learning   1       0           +1    28m         30m   deployment/cache   ingress     kubernetes   <none>       0
     deployment-web-egress      monitor    3       2           0     3h          28h   deployment/web     egress      kubernetes   1            0
     deployment-web-ingress     learning   0       1           0     8h          28h   deployment/web     ingress     kubernetes   <none>       0

@@ -33,8 +33,14 @@ pub struct Index {
     by_address: HashMap<IpAddr, Vec<Key>>,
     /// Controllers of objects that are controlled themselves.
     owners: HashMap<Workload, Workload>,
+    /// What a controller controls.
+    controlled: HashMap<Workload, BTreeSet<Workload>>,
+    /// Pods by their direct controllers.
+    pods_of: HashMap<Workload, BTreeSet<Key>>,
     workloads: BTreeMap<Workload, WorkloadEntry>,
     services: BTreeMap<Key, Service>,
+    services_at: HashMap<IpAddr, BTreeSet<Key>>,
+    node_ports: HashMap<(u16, Protocol), BTreeSet<Key>>,
     /// Ready endpoints of services: pod keys with their ports, by service.
     endpoints: BTreeMap<Key, Vec<Endpoint>>,
     nodes: BTreeSet<Arc<str>>,
@@ -61,7 +67,7 @@ struct Pod {
     end: Option<Timestamp>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct NamedPort {
     name: Option<Arc<str>>,
     protocol: Protocol,
@@ -74,8 +80,20 @@ struct WorkloadEntry {
     /// Labels that its pods get.
     labels: Labels,
     ports: Vec<NamedPort>,
-    /// Whether a workload object was seen, rather than only something that it owns.
-    is_object: bool,
+    origin: Origin,
+}
+
+/// What is known of a workload; what tells more replaces what tells less.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Origin {
+    #[default]
+    Nothing,
+    /// Its pods.
+    Pods,
+    /// What it owns, such as a Rollout's `ReplicaSets`.
+    Owned,
+    /// Its object.
+    Object,
 }
 
 #[derive(Debug, Clone)]
@@ -147,7 +165,19 @@ impl Index {
 
     /// Every workload that is known by its object, sorted.
     pub fn workloads(&self) -> impl Iterator<Item = &Workload> {
-        self.workloads.iter().filter(|(_, entry)| entry.is_object).map(|(workload, _)| workload)
+        self.workloads
+            .iter()
+            .filter(|(_, entry)| entry.origin == Origin::Object)
+            .map(|(workload, _)| workload)
+    }
+
+    /// Addresses of a node from its status, sorted.
+    pub fn addresses_of_node(&self, name: &str) -> Vec<IpAddr> {
+        let own = self.node_addresses.iter();
+        let own = own.filter(|(_, (node, router))| &**node == name && !router);
+        let mut addresses: Vec<IpAddr> = own.map(|(address, _)| *address).collect();
+        addresses.sort_unstable();
+        addresses
     }
 
     /// The topmost owner of `workload`.

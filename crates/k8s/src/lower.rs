@@ -30,7 +30,7 @@ pub fn network_policy(
         .pod_selector
         .as_ref()
         .map_or_else(Selector::default, |selector| lowering.selector("spec.podSelector", selector));
-    let types = policy_types(spec);
+    let types = lowering.policy_types(spec);
     let ingress = spec.ingress.iter().flatten().enumerate().map(|(index, rule)| {
         lowering.rule(
             &format!("spec.ingress[{index}]"),
@@ -54,16 +54,6 @@ pub fn network_policy(
     (policy, lowering.diagnostics)
 }
 
-/// Which directions a policy isolates. "If no policyTypes are specified … then by default Ingress will
-/// always be set and Egress will be set if the NetworkPolicy has any egress rules."
-fn policy_types(spec: &NetworkPolicySpec) -> (bool, bool) {
-    let types = spec.policy_types.as_deref().unwrap_or_default();
-    if types.is_empty() {
-        return (true, spec.egress.as_ref().is_some_and(|rules| !rules.is_empty()));
-    }
-    (types.iter().any(|one| one == "Ingress"), types.iter().any(|one| one == "Egress"))
-}
-
 /// Lowers a label selector; an operator that is not known never matches.
 pub fn selector(selector: &LabelSelector) -> (Selector, Vec<Diagnostic>) {
     let mut lowering = Lowering { place: "selector".to_owned(), diagnostics: Vec::new() };
@@ -84,24 +74,52 @@ impl Lowering {
         self.diagnostics.push(Diagnostic { place, message: message.to_owned() });
     }
 
+    /// Which directions a policy isolates. "If no policyTypes are specified … then by default Ingress will
+    /// always be set and Egress will be set if the NetworkPolicy has any egress rules."
+    fn policy_types(&mut self, spec: &NetworkPolicySpec) -> (bool, bool) {
+        let types = spec.policy_types.as_deref().unwrap_or_default();
+        if types.is_empty() {
+            return (true, spec.egress.as_ref().is_some_and(|rules| !rules.is_empty()));
+        }
+        let mut isolates = (false, false);
+        for one in types {
+            match one.as_str() {
+                "Ingress" => isolates.0 = true,
+                "Egress" => isolates.1 = true,
+                other => {
+                    let message = format!("{other:?} is refused by the API: it is taken as both");
+                    self.report("spec.policyTypes", &message);
+                    isolates = (true, true);
+                }
+            }
+        }
+        isolates
+    }
+
+    /// A requirement that the API refuses is one that nothing meets.
+    fn never(&mut self, path: &str, what: &str) -> Operator {
+        self.report(path, &format!("{what} is refused by the API: the selector matches nothing"));
+        Operator::In(Vec::new())
+    }
+
     fn selector(&mut self, path: &str, selector: &LabelSelector) -> Selector {
         let labels = object::labels(selector.match_labels.as_ref());
         let mut requirements = Vec::new();
         for expression in selector.match_expressions.iter().flatten() {
             let values: Vec<Arc<str>> =
                 expression.values.iter().flatten().map(|value| value.as_str().into()).collect();
-            let operator = match expression.operator.as_str() {
-                "In" => Operator::In(values),
-                "NotIn" => Operator::NotIn(values),
-                "Exists" => Operator::Exists,
-                "DoesNotExist" => Operator::DoesNotExist,
-                other => {
-                    self.report(
-                        path,
-                        &format!("operator {other:?} is not known: the selector matches nothing"),
-                    );
-                    Operator::In(Vec::new())
+            let operator = match (expression.operator.as_str(), values.is_empty()) {
+                ("In", false) => Operator::In(values),
+                ("NotIn", false) => Operator::NotIn(values),
+                ("Exists", true) => Operator::Exists,
+                ("DoesNotExist", true) => Operator::DoesNotExist,
+                (known @ ("In" | "NotIn"), true) => {
+                    self.never(path, &format!("operator {known} without values"))
                 }
+                (known @ ("Exists" | "DoesNotExist"), false) => {
+                    self.never(path, &format!("operator {known} with values"))
+                }
+                (other, _) => self.never(path, &format!("operator {other:?}")),
             };
             requirements.push(Requirement { key: expression.key.as_str().into(), operator });
         }
@@ -127,10 +145,17 @@ impl Lowering {
     }
 
     fn peer(&mut self, path: &str, peer: &NetworkPolicyPeer) -> Option<Peer> {
+        let selects = peer.namespace_selector.is_some() || peer.pod_selector.is_some();
         if let Some(block) = &peer.ip_block {
+            if selects {
+                let message =
+                    "an ipBlock beside a selector is refused by the API: it matches nothing";
+                self.report(path, message);
+                return None;
+            }
             return self.block(path, block);
         }
-        if peer.namespace_selector.is_none() && peer.pod_selector.is_none() {
+        if !selects {
             self.report(path, "an empty peer is refused by the API: it matches nothing");
             return None;
         }
@@ -147,15 +172,14 @@ impl Lowering {
         };
         let mut except = Vec::new();
         for range in block.except.iter().flatten() {
-            if let Ok(range) = range.parse::<IpNet>() {
-                except.push(range);
-            } else {
-                self.report(
-                    path,
-                    &format!("except {range:?} is no CIDR: the peer matches nothing"),
-                );
+            let inside = range.parse::<IpNet>().ok().filter(|range| cidr.contains(range));
+            let Some(inside) = inside else {
+                let message =
+                    format!("except {range:?} is no CIDR in {cidr}: the peer matches nothing");
+                self.report(path, &message);
                 return None;
-            }
+            };
+            except.push(inside);
         }
         Some(Peer::Block { cidr, except })
     }

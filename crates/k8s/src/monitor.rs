@@ -1,14 +1,16 @@
 //! What policies would do to traffic that was seen.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use netenf_api::{
-    Decision, Direction, Mode, Tier, Violation, ViolationReason, WorkloadNetworkPolicy,
+    Direction, Mode, Tier, Violation, ViolationReason, WorkloadNetworkPolicy,
     WorkloadNetworkPolicySpec,
 };
 use netenf_learn as learn;
+use netenf_learn::Directory as _;
 use netenf_learn::proposal::{SeenEdge, SeenEnd};
-use netenf_policy::{Connection, End, NetworkPolicy, Pod, Reason, evaluate};
+use netenf_policy::{Connection, Decision, End, NetworkPolicy, Pod, Reason, Verdict, evaluate};
 
 use crate::index::Index;
 use crate::merge::istio_allows;
@@ -81,7 +83,7 @@ pub fn denied(
     }));
     let mut found = Vec::new();
     for edge in edges {
-        let verdict = evaluate(&policies, &connection(index, edge));
+        let verdict = verdict(index, &policies, edge);
         let sides = [(Direction::Egress, &verdict.egress), (Direction::Ingress, &verdict.ingress)];
         for (direction, decision) in sides {
             let Reason::NoRule { policies: blamed } = &decision.reason else { continue };
@@ -127,28 +129,54 @@ fn denied_by_istio(guards: &[Guard], edge: &SeenEdge) -> Vec<Denied> {
     denied.collect()
 }
 
-/// The edge as a connection.
-fn connection(index: &Index, edge: &SeenEdge) -> Connection {
-    Connection {
-        source: end(index, &edge.source),
-        destination: end(index, &edge.destination),
-        protocol: edge.protocol,
-        port: edge.port,
+/// The verdict on an edge. An end with several addresses (the API server, a node) may have used any of
+/// them: a side allows the edge if it allows one.
+fn verdict(index: &Index, policies: &[NetworkPolicy], edge: &SeenEdge) -> Verdict {
+    let mut best: Option<Verdict> = None;
+    for source in ends(index, &edge.source) {
+        for destination in ends(index, &edge.destination) {
+            let (source, protocol, port) = (source.clone(), edge.protocol, edge.port);
+            let verdict = evaluate(policies, &Connection { source, destination, protocol, port });
+            best = Some(match best {
+                None => verdict,
+                Some(best) => Verdict {
+                    egress: better(best.egress, verdict.egress),
+                    ingress: better(best.ingress, verdict.ingress),
+                },
+            });
+        }
     }
+    let open = Decision { allowed: true, reason: Reason::NotIsolated };
+    best.unwrap_or(Verdict { egress: open.clone(), ingress: open })
 }
 
-fn end(index: &Index, end: &SeenEnd) -> End {
+fn better(one: Decision, other: Decision) -> Decision {
+    if other.allowed && !one.allowed { other } else { one }
+}
+
+fn ends(index: &Index, end: &SeenEnd) -> Vec<End> {
     if let (Some(namespace), Some(labels)) = (&end.peer.namespace, &end.labels) {
-        return End::Pod(Pod {
+        return vec![End::Pod(Pod {
             namespace: namespace.clone(),
             namespace_labels: index.namespace_labels(namespace),
             labels: labels.clone(),
             ..Pod::default()
-        });
+        })];
     }
-    let address = end.peer.address.or_else(|| end.peer.addresses.first().copied());
-    // An end without an address is one that no rule by address can be said to match.
-    End::Address(address.unwrap_or_else(|| std::net::IpAddr::from([0, 0, 0, 0])))
+    let mut addresses: Vec<IpAddr> = end.peer.address.into_iter().collect();
+    addresses.extend(&end.peer.addresses);
+    match (end.peer.kind.as_deref(), &end.peer.name) {
+        (Some("ApiServer"), _) => {
+            addresses.extend(index.api_server().into_iter().flat_map(|target| target.addresses));
+        }
+        (Some("Node"), Some(name)) => addresses.extend(index.addresses_of_node(name)),
+        _ => {}
+    }
+    if addresses.is_empty() {
+        // An end without an address is one that no rule by address can be said to match.
+        addresses.push(IpAddr::from([0, 0, 0, 0]));
+    }
+    addresses.into_iter().map(End::Address).collect()
 }
 
 /// The record of denied traffic. Its id is a hash of what makes it distinct: policy, direction, peer,
@@ -173,7 +201,7 @@ pub fn violation(denied: &Denied, mode: Mode) -> Option<Violation> {
         dst_port: Some(edge.port),
         action: mode,
         reason: ViolationReason::NoRule,
-        decided_by: Some(Decision {
+        decided_by: Some(netenf_api::Decision {
             tier: Tier::NetworkPolicy,
             kind: Some("WorkloadNetworkPolicy".to_owned()),
             namespace: Some(denied.policy.0.clone()),

@@ -30,7 +30,10 @@ pub const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 pub const PORTS_IN_RULE: usize = 40;
 
 /// How long nothing new must have come for a proposal to be called stable.
-const QUIET: i64 = 3_600_000_000_000;
+const QUIET: i128 = 3_600_000_000_000;
+
+/// The condition of a proposal whose selectors come from labels in flows.
+pub(crate) const SELECTOR_INFERRED: &str = "SelectorInferred";
 
 /// Renders a proposal; `last` is the time of the newest observation.
 pub fn proposal(
@@ -226,20 +229,29 @@ fn status(
         gaps: proposal.gaps.iter().map(gap).collect(),
         ..WorkloadNetworkPolicyProposalStatus::default()
     };
+    status.rules.sort_by_cached_key(rule_key);
     status.recount();
     status
 }
 
+/// Peer, port and protocol of a rule: what makes its evidence one entry.
+pub(crate) type RuleKey = (PeerRef, Option<u16>, Protocol);
+
+/// What makes the evidence one entry.
+pub(crate) fn rule_key(evidence: &RuleEvidence) -> RuleKey {
+    key_of(&evidence.peer, evidence.port, evidence.protocol)
+}
+
+/// Names and services of a peer may become known later; they do not make it another.
+pub(crate) fn key_of(peer: &PeerRef, port: Option<u16>, protocol: Protocol) -> RuleKey {
+    let peer = PeerRef { names: Vec::new(), addresses: Vec::new(), service: None, ..peer.clone() };
+    (peer, port, protocol)
+}
+
 /// What a reviewer must know of the proposal as a whole.
 fn conditions(proposal: &model::Proposal, last: Option<learn::Timestamp>) -> Vec<Condition> {
-    let at = last.and_then(time).unwrap_or(ApiTime(Time::UNIX_EPOCH));
-    let condition = |type_: &str, holds: bool, reason: &str, message: String| Condition {
-        type_: type_.to_owned(),
-        status: if holds { "True" } else { "False" }.to_owned(),
-        reason: reason.to_owned(),
-        message,
-        last_transition_time: at.clone(),
-        observed_generation: None,
+    let condition = |type_: &str, holds: bool, reason: &str, message: String| {
+        condition(type_, holds, reason, message, last)
     };
     let mut conditions = Vec::new();
     if !proposal.denials.is_empty() {
@@ -253,7 +265,7 @@ fn conditions(proposal: &model::Proposal, last: Option<learn::Timestamp>) -> Vec
     }
     if proposal.selector.origin == learn::SelectorOrigin::Inferred {
         let message = "the selector comes from labels in flows, not from the workload's object: give --cluster-state, or check it".to_owned();
-        conditions.push(condition("SelectorInferred", true, "NoWorkloadObject", message));
+        conditions.push(condition(SELECTOR_INFERRED, true, "NoWorkloadObject", message));
     }
     let volatile: Vec<&str> = proposal
         .selector
@@ -268,17 +280,46 @@ fn conditions(proposal: &model::Proposal, last: Option<learn::Timestamp>) -> Vec
             format!("selector changes on chart upgrade: it holds {}", volatile.join(", "));
         conditions.push(condition("SelectorVolatile", true, "VolatileLabels", message));
     }
-    if let (Some(last), Some(new)) = (last, proposal.last_new_rule) {
-        let quiet = last.0.saturating_sub(new.0) >= QUIET;
-        let reason = if quiet { "NothingNew" } else { "NewRules" };
-        let message =
-            format!("{} rules, {} uncovered", proposal.evidence.len(), proposal.uncovered.len());
-        conditions.push(condition("Stable", quiet, reason, message));
-    }
+    let counts = (proposal.evidence.len(), proposal.uncovered.len());
+    let new = proposal.last_new_rule.and_then(time);
+    conditions.extend(stable(last.and_then(time).as_ref(), new.as_ref(), counts));
     if let Some(cut) = &proposal.truncated {
         conditions.push(condition("Truncated", true, "OverLimit", cut.clone()));
     }
     conditions
+}
+
+/// A condition as of the newest observation.
+pub(crate) fn condition(
+    type_: &str,
+    holds: bool,
+    reason: &str,
+    message: String,
+    last: Option<learn::Timestamp>,
+) -> Condition {
+    Condition {
+        type_: type_.to_owned(),
+        status: if holds { "True" } else { "False" }.to_owned(),
+        reason: reason.to_owned(),
+        message,
+        last_transition_time: last.and_then(time).unwrap_or(ApiTime(Time::UNIX_EPOCH)),
+        observed_generation: None,
+    }
+}
+
+/// Whether nothing new came for a while; not known where times are not.
+pub(crate) fn stable(
+    last: Option<&ApiTime>,
+    new: Option<&ApiTime>,
+    (rules, uncovered): (usize, usize),
+) -> Option<Condition> {
+    let (last, new) = last.zip(new)?;
+    let quiet = last.0.as_nanosecond().saturating_sub(new.0.as_nanosecond()) >= QUIET;
+    let reason = if quiet { "NothingNew" } else { "NewRules" };
+    let message = format!("{rules} rules, {uncovered} uncovered");
+    let mut stable = condition("Stable", quiet, reason, message, None);
+    stable.last_transition_time = last.clone();
+    Some(stable)
 }
 
 fn evidence(evidence: &model::Evidence) -> RuleEvidence {

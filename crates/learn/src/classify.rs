@@ -234,3 +234,6 @@ pub fn protocol(transport: &Transport) -> Option<Protocol> {
         Transport::Icmp(_) | Transport::Other(_) | Transport::Missing => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

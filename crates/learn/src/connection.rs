@@ -26,6 +26,8 @@ const INLINE: usize = 2;
 pub(crate) struct Leg {
     pub(crate) hash: u64,
     pub(crate) party: u32,
+    /// Of several names for one end the one of the lowest rank counts.
+    pub(crate) rank: u64,
     pub(crate) port: u16,
 }
 
@@ -75,6 +77,7 @@ pub(crate) struct Interval {
     last: i64,
     /// The legs in the order of their hashes: parties and ports of the low and the high one.
     pub(crate) party: [u32; 2],
+    rank: [u64; 2],
     pub(crate) port: [u16; 2],
     pub(crate) protocol: Protocol,
     slots: [Slot; INLINE],
@@ -154,6 +157,8 @@ impl Table {
         };
         intervals[at].first = intervals[at].first.min(time);
         intervals[at].last = intervals[at].last.max(time);
+        intervals[at].name(0, low.party, low.rank);
+        intervals[at].name(1, high.party, high.rank);
         let change = intervals[at].apply(leg, time, sign);
         if intervals.len() > 1 {
             self.held -= absorb(intervals, at, window, &mut self.corrections);
@@ -233,6 +238,7 @@ impl Interval {
             first: time,
             last: time,
             party: [low.party, high.party],
+            rank: [low.rank, high.rank],
             port: [low.port, high.port],
             protocol,
             slots: [Slot::EMPTY; INLINE],
@@ -250,6 +256,14 @@ impl Interval {
     /// The edges that it was reported for.
     pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
         self.slots.iter().chain(&self.more).filter(|slot| slot.edge != NONE)
+    }
+
+    /// Nodes name the same end differently: the name of the lowest rank counts, whichever came first.
+    fn name(&mut self, leg: usize, party: u32, rank: u64) {
+        if rank < self.rank[leg] {
+            self.rank[leg] = rank;
+            self.party[leg] = party;
+        }
     }
 
     fn apply(&mut self, leg: usize, time: i64, sign: Sign) -> u32 {
@@ -317,6 +331,7 @@ impl Interval {
             corrections.push((slot.edge, u64::from(slot.weight - more)));
         }
         for leg in 0..2 {
+            self.name(leg, other.party[leg], other.rank[leg]);
             self.opened[leg] = self.opened[leg].min(other.opened[leg]);
             self.answered[leg].0 = self.answered[leg].0.min(other.answered[leg].0);
             self.answered[leg].1 = self.answered[leg].1.max(other.answered[leg].1);
@@ -377,3 +392,6 @@ fn insert_smallest(kept: &mut [i64; 3], value: i64) {
         kept.sort_unstable();
     }
 }
+
+#[cfg(test)]
+mod tests;

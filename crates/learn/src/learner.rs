@@ -329,7 +329,9 @@ impl<D: Directory> Learner<D> {
         protocol: Protocol,
         sign: Sign,
     ) -> u32 {
-        let (source, destination) = legs(observation, ends);
+        let rank = |party: u32| self.parties[party as usize].rank;
+        let ranks = (rank(ends.source), rank(ends.destination));
+        let (source, destination) = legs(observation, ends, ranks);
         let connections =
             self.table.report(source, destination, protocol, time_of(observation), sign);
         while let Some((edge, twice)) = self.table.corrections.pop() {
@@ -504,6 +506,7 @@ impl<D: Directory> Learner<D> {
 impl PartySum {
     fn new(party: Party) -> Self {
         Self {
+            rank: rank(&party),
             party,
             labels: None,
             names: std::collections::BTreeSet::new(),
@@ -512,6 +515,25 @@ impl PartySum {
             as_node: false,
         }
     }
+}
+
+/// The rank of an end: how well it is named, then a hash of what it is.
+fn rank(party: &Party) -> u64 {
+    let class: u64 = match party {
+        Party::Workload(_) | Party::Account(_) => 0,
+        Party::Pods { .. } => 1,
+        Party::Pod { .. } => 2,
+        Party::Node { .. }
+        | Party::NodePort { .. }
+        | Party::ApiServer
+        | Party::External(_)
+        | Party::Name(_)
+        | Party::Network(_)
+        | Party::Unmanaged(_)
+        | Party::IngressProxy
+        | Party::Unknown => 3,
+    };
+    class << 56 | FixedState::default().hash_one(party) >> 8
 }
 
 /// Notes what a report of a connection tells a reviewer.
@@ -564,8 +586,8 @@ fn nanos(time: Duration) -> i64 {
 }
 
 /// The two legs of a connection: by address and port, or by who they are where there is no address.
-fn legs(observation: &Observation, ends: Ends) -> (Leg, Leg) {
-    let leg = |address: Option<IpAddr>, port: Option<u16>, party: u32, side: u64| {
+fn legs(observation: &Observation, ends: Ends, ranks: (u64, u64)) -> (Leg, Leg) {
+    let leg = |address: Option<IpAddr>, port: Option<u16>, (party, rank): (u32, u64), side: u64| {
         let port = port.unwrap_or_default();
         let hash = match (observation.connection_key, address) {
             // An aggregate stands for itself: both of its legs come from its own key.
@@ -576,13 +598,18 @@ fn legs(observation: &Observation, ends: Ends) -> (Leg, Leg) {
                 let low = mix(u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default(), 6);
                 mix(u64::try_from(bits >> 64).unwrap_or_default() ^ low, u64::from(port))
             }
-            (None, None) => mix(u64::from(party) << 16 | u64::from(port), 9),
+            (None, None) => mix(rank.rotate_left(16) ^ u64::from(port), 9),
         };
-        Leg { hash, party, port }
+        Leg { hash, party, rank, port }
     };
-    let source = leg(observation.source.address, observation.source_port, ends.source, 1);
-    let destination =
-        leg(observation.destination.address, observation.destination_port, ends.destination, 2);
+    let source =
+        leg(observation.source.address, observation.source_port, (ends.source, ranks.0), 1);
+    let destination = leg(
+        observation.destination.address,
+        observation.destination_port,
+        (ends.destination, ranks.1),
+        2,
+    );
     (source, destination)
 }
 

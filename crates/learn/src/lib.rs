@@ -25,6 +25,8 @@ pub mod observation;
 mod outcome;
 pub mod proposal;
 mod resolve;
+#[cfg(test)]
+mod sample;
 mod sum;
 pub mod time;
 

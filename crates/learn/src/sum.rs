@@ -23,6 +23,8 @@ pub(crate) const KEPT: usize = 16;
 #[derive(Debug, Clone)]
 pub(crate) struct PartySum {
     pub(crate) party: Party,
+    /// Orders ends by what they are, not by when they came: those that are named best come first.
+    pub(crate) rank: u64,
     /// Lasting labels that all of its pods carried.
     pub(crate) labels: Option<Labels>,
     /// DNS names.

@@ -66,7 +66,12 @@ impl Index {
     pub(super) fn own(&mut self, this: &Workload, metadata: &ObjectMeta) -> Option<Workload> {
         let owner = controller(metadata)?;
         let owner = Workload::new(this.namespace.clone(), owner.kind.as_str(), owner.name.as_str());
-        self.owners.insert(this.clone(), owner.clone());
+        if let Some(old) = self.owners.insert(this.clone(), owner.clone())
+            && let Some(others) = self.controlled.get_mut(&old)
+        {
+            others.remove(this);
+        }
+        self.controlled.entry(owner.clone()).or_default().insert(this.clone());
         Some(owner)
     }
 
@@ -107,6 +112,9 @@ impl Index {
 
     fn insert_pod(&mut self, key: Key, pod: Pod, generate_name: Option<&str>) {
         if let Some(old) = self.pods.remove(&key) {
+            if let Some(pods) = self.pods_of.get_mut(&old.owner) {
+                pods.remove(&key);
+            }
             for address in &old.addresses {
                 if let Some(holders) = self.by_address.get_mut(address) {
                     holders.retain(|holder| *holder != key);
@@ -122,6 +130,7 @@ impl Index {
             self.by_generate_name.insert((key.0.clone(), generate_name.into()), key.clone());
         }
         self.note_owner_of(&pod);
+        self.pods_of.entry(pod.owner.clone()).or_default().insert(key.clone());
         self.pods.insert(key, pod);
     }
 

@@ -1,5 +1,6 @@
 //! What the learner asks of the index.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use netenf_learn::directory::{ApiServerTarget, DnsTarget, Holder, PodEntry, Serv
 use netenf_learn::{Directory, PodName, Timestamp, Workload};
 use netenf_policy::{Labels, Protocol, Selector};
 
-use super::{Index, Key, Pod, service};
+use super::{DEEPEST, Index, Key, Pod, service};
 
 /// Where every distribution of Kubernetes has its DNS service.
 const DNS_SERVICE: (&str, &str) = ("kube-system", "kube-dns");
@@ -124,11 +125,9 @@ impl Directory for Index {
     }
 
     fn nodes_of(&self, workload: &Workload) -> Vec<Arc<str>> {
-        let own = self.pods.values().filter(|pod| self.top(&pod.owner) == *workload);
-        let mut nodes: Vec<Arc<str>> = own.filter_map(|pod| pod.node.clone()).collect();
-        nodes.sort();
-        nodes.dedup();
-        nodes
+        let mut nodes = BTreeSet::new();
+        self.add_nodes_of(workload, 0, &mut nodes);
+        nodes.into_iter().collect()
     }
 
     fn labels(&self, workload: &Workload) -> Option<Labels> {
@@ -137,6 +136,15 @@ impl Directory for Index {
 }
 
 impl Index {
+    /// Adds the nodes of the workload's pods, and of the pods of what it controls.
+    fn add_nodes_of(&self, workload: &Workload, depth: usize, nodes: &mut BTreeSet<Arc<str>>) {
+        let pods = self.pods_of.get(workload).into_iter().flatten();
+        nodes.extend(pods.filter_map(|key| self.pods.get(key)?.node.clone()));
+        for own in self.controlled.get(workload).into_iter().flatten().filter(|_| depth < DEEPEST) {
+            self.add_nodes_of(own, depth + 1, nodes);
+        }
+    }
+
     fn entry(&self, pod: &Pod) -> PodEntry {
         let label = |key: &str| pod.labels.value(key);
         PodEntry {

@@ -29,7 +29,32 @@ impl Index {
             addresses: addresses.filter_map(|address| address.parse::<IpAddr>().ok()).collect(),
             ports: ports.iter().filter_map(service_port).collect(),
         };
+        self.forget_service(&key);
+        for address in &entry.addresses {
+            self.services_at.entry(*address).or_default().insert(key.clone());
+        }
+        for port in &entry.ports {
+            if let Some(node_port) = port.node_port {
+                let at = (node_port, port.protocol);
+                self.node_ports.entry(at).or_default().insert(key.clone());
+            }
+        }
         self.services.insert(key, entry);
+    }
+
+    fn forget_service(&mut self, key: &Key) {
+        let Some(old) = self.services.remove(key) else { return };
+        for address in &old.addresses {
+            if let Some(services) = self.services_at.get_mut(address) {
+                services.remove(key);
+            }
+        }
+        for port in &old.ports {
+            let at = port.node_port.map(|node_port| (node_port, port.protocol));
+            if let Some(services) = at.and_then(|at| self.node_ports.get_mut(&at)) {
+                services.remove(key);
+            }
+        }
     }
 
     pub(super) fn service_target(
@@ -39,20 +64,35 @@ impl Index {
         protocol: Protocol,
     ) -> Option<ServiceTarget> {
         let by_node = self.node_addresses.get(&address).is_some_and(|(_, router)| !router);
-        for (key, service) in &self.services {
-            let own = service.addresses.contains(&address);
-            for entry in service.ports.iter().filter(|entry| entry.protocol == protocol) {
-                let node_port = by_node && entry.node_port == Some(port);
-                if node_port || (own && entry.port == port) {
-                    return Some(ServiceTarget {
-                        service: format!("{}/{}", key.0, key.1).into(),
-                        node_port,
-                        backends: self.backends(key, service, entry),
-                    });
-                }
-            }
-        }
-        None
+        let mut own = self.services_at.get(&address).into_iter().flatten();
+        let by_address = own.find_map(|key| {
+            self.target(key, false, |entry| entry.protocol == protocol && entry.port == port)
+        });
+        by_address.or_else(|| {
+            let by_port = self.node_ports.get(&(port, protocol)).filter(|_| by_node);
+            by_port.into_iter().flatten().find_map(|key| {
+                let is_meant = |entry: &ServicePort| {
+                    entry.protocol == protocol && entry.node_port == Some(port)
+                };
+                self.target(key, true, is_meant)
+            })
+        })
+    }
+
+    fn target(
+        &self,
+        key: &Key,
+        node_port: bool,
+        is_meant: impl Fn(&ServicePort) -> bool,
+    ) -> Option<ServiceTarget> {
+        let service = self.services.get(key)?;
+        let entry = service.ports.iter().find(|entry| is_meant(entry))?;
+        let name = format!("{}/{}", key.0, key.1).into();
+        Some(ServiceTarget {
+            service: name,
+            node_port,
+            backends: self.backends(key, service, entry),
+        })
     }
 
     /// The workloads behind a service's port with the pod ports that it leads to, sorted.

@@ -6,7 +6,7 @@ use netenf_learn::{Workload, label::is_volatile};
 use netenf_policy::{Labels, Selector};
 use serde_json::Value;
 
-use super::{Index, Pod, WorkloadEntry, apply};
+use super::{Index, NamedPort, Origin, Pod, WorkloadEntry, apply};
 use crate::lower;
 use crate::object::{Object, labels};
 
@@ -61,23 +61,17 @@ impl Index {
         let labels = if pods.is_empty() { selector.labels.clone() } else { pods };
         if let Some(owner) = self.own(&workload, metadata) {
             // An owner of a kind that we do not know selects what its ReplicaSets select, of all revisions.
-            let entry = self.workloads.entry(owner).or_default();
-            if !entry.is_object {
-                let revision = own.unwrap_or_default();
-                let selector = Selector {
-                    labels: revision.labels.filtered(|key| !is_volatile(key)),
-                    requirements: revision.requirements,
-                };
-                let selector = if selector.is_empty() { lasting(&labels) } else { selector };
-                *entry = WorkloadEntry {
-                    selector,
-                    labels: labels.clone(),
-                    ports: ports.clone(),
-                    is_object: false,
-                };
-            }
+            let revision = own.unwrap_or_default();
+            let selector = Selector {
+                labels: revision.labels.filtered(|key| !is_volatile(key)),
+                requirements: revision.requirements,
+            };
+            let selector = if selector.is_empty() { lasting(&labels) } else { selector };
+            let known = self.workloads.entry(owner).or_default();
+            known.learn(Origin::Owned, &selector, &labels, &ports);
         }
-        self.workloads.insert(workload, WorkloadEntry { selector, labels, ports, is_object: true });
+        let entry = WorkloadEntry { selector, labels, ports, origin: Origin::Object };
+        self.workloads.insert(workload, entry);
     }
 
     /// Kinds that we do not know but that select pods like those we do (Rollouts and the like).
@@ -95,11 +89,33 @@ impl Index {
     /// A pod tells of owners whose objects were not given.
     pub(super) fn note_owner_of(&mut self, pod: &Pod) {
         let known = self.workloads.entry(pod.owner.clone()).or_default();
-        if known.selector.is_empty() && !known.is_object {
-            known.selector = lasting(&pod.labels);
-            known.labels = pod.labels.clone();
-            known.ports.clone_from(&pod.ports);
+        known.learn(Origin::Pods, &lasting(&pod.labels), &pod.labels, &pod.ports);
+    }
+}
+
+// === impl WorkloadEntry ===
+
+impl WorkloadEntry {
+    /// Takes in what something of the workload tells. Of several equally good tellers counts what they
+    /// have in common, in whatever order they come (case B25).
+    fn learn(&mut self, origin: Origin, selector: &Selector, labels: &Labels, ports: &[NamedPort]) {
+        if self.origin > origin {
+            return;
         }
+        if self.origin < origin {
+            let (selector, labels, ports) = (selector.clone(), labels.clone(), ports.to_vec());
+            *self = Self { selector, labels, ports, origin };
+            return;
+        }
+        self.labels = self.labels.intersection(labels);
+        self.selector.labels = self.selector.labels.intersection(&selector.labels);
+        self.selector.requirements.retain(|one| selector.requirements.contains(one));
+        for port in ports {
+            if !self.ports.contains(port) {
+                self.ports.push(port.clone());
+            }
+        }
+        self.ports.sort();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whether a policy body already allows what a rule would, however a person wrote it: by real
 //! semantics, never by comparing text.
 
-use std::net::IpAddr;
+use std::collections::BTreeSet;
 
 use netenf_api::{IstioPolicySpec, WorkloadNetworkPolicySpec};
 use netenf_learn::Direction;
@@ -12,7 +12,7 @@ use netenf_policy::{
 
 use crate::{lower, render};
 
-/// Whether the body lets `rule`'s peer and the subject connect at `at` in the body's direction.
+/// Whether the body lets everyone whom `rule` means and the subject connect at `at` in the body's direction.
 pub fn allows(
     namespace: &str,
     spec: &WorkloadNetworkPolicySpec,
@@ -24,7 +24,7 @@ pub fn allows(
         (RulePeer::Account(account), _, Some(istio)) => istio_allows(istio, account, at.1),
         (RulePeer::Pods { .. } | RulePeer::Block(_), Some(body), _) => {
             let (policy, _) = lower::network_policy("", namespace, "", body);
-            network_policy_allows(&policy, direction, &end_of(rule), at)
+            ends_of(rule).iter().all(|end| network_policy_allows(&policy, direction, end, at))
         }
         _ => false,
     }
@@ -40,7 +40,7 @@ pub fn network_policy_allows(
     let subject = End::Pod(Pod {
         namespace: policy.namespace.clone(),
         namespace_labels: name_label(&policy.namespace),
-        labels: some_labels(&policy.pods),
+        labels: samples(&policy.pods).into_iter().next().unwrap_or_default(),
         ..Pod::default()
     });
     let policies = std::slice::from_ref(policy);
@@ -85,17 +85,25 @@ fn principal_matches(pattern: &str, account: &str) -> bool {
     }
 }
 
-/// An end that the rule is meant for.
-fn end_of(rule: &RulePeer) -> End {
+/// Ends that the rule is meant for: pods of every kind that its selector tells apart, and the first and the
+/// last address of a block.
+pub(super) fn ends_of(rule: &RulePeer) -> Vec<End> {
     match rule {
-        RulePeer::Pods { namespace, selector } => End::Pod(Pod {
-            namespace: namespace.clone(),
-            namespace_labels: name_label(namespace),
-            labels: some_labels(selector),
-            ..Pod::default()
-        }),
-        RulePeer::Block(cidr) => End::Address(cidr.addr()),
-        RulePeer::Account(_) => End::Address(IpAddr::from([0, 0, 0, 0])),
+        RulePeer::Pods { namespace, selector } => {
+            let pod = |labels| {
+                End::Pod(Pod {
+                    namespace: namespace.clone(),
+                    namespace_labels: name_label(namespace),
+                    labels,
+                    ..Pod::default()
+                })
+            };
+            samples(selector).into_iter().map(pod).collect()
+        }
+        RulePeer::Block(cidr) => {
+            vec![End::Address(cidr.network()), End::Address(cidr.broadcast())]
+        }
+        RulePeer::Account(_) => Vec::new(),
     }
 }
 
@@ -103,16 +111,47 @@ fn name_label(namespace: &str) -> Labels {
     [(render::NAMESPACE_NAME, namespace)].into_iter().collect()
 }
 
-/// Labels of a pod that the selector selects.
-fn some_labels(selector: &Selector) -> Labels {
-    let own = selector.labels.iter().map(|(key, value)| (key.to_owned(), value.to_owned()));
-    let required =
-        selector.requirements.iter().filter_map(|requirement| match &requirement.operator {
-            Operator::In(values) => {
-                Some((requirement.key.to_string(), values.first()?.to_string()))
-            }
-            Operator::Exists => Some((requirement.key.to_string(), String::new())),
-            Operator::NotIn(_) | Operator::DoesNotExist => None,
-        });
-    own.chain(required).collect()
+/// How many kinds of pods of one selector are looked at.
+const SAMPLES: usize = 64;
+
+/// Labels of pods that the selector selects: one set for each combination of values that it lists. A
+/// selector that contradicts itself selects none, and one set of its labels stands for that.
+fn samples(selector: &Selector) -> Vec<Labels> {
+    let mut found = vec![Vec::new()];
+    for key in keys(selector) {
+        let values = values(selector, key);
+        let with = |labels: &Vec<(String, String)>| {
+            let labels = labels.clone();
+            let values = values.clone().into_iter();
+            values.map(move |value| {
+                let own = value.map(|value| (key.to_owned(), value));
+                labels.iter().cloned().chain(own).collect()
+            })
+        };
+        found = found.iter().flat_map(with).take(SAMPLES).collect();
+    }
+    let found: Vec<Labels> = found.into_iter().map(|labels| labels.into_iter().collect()).collect();
+    if found.is_empty() { vec![selector.labels.clone()] } else { found }
+}
+
+fn keys(selector: &Selector) -> BTreeSet<&str> {
+    let labels = selector.labels.iter().map(|(key, _)| key);
+    labels.chain(selector.requirements.iter().map(|one| &*one.key)).collect()
+}
+
+/// The values of `key`, or its absence, that the selector admits.
+fn values(selector: &Selector, key: &str) -> Vec<Option<String>> {
+    let own: Vec<_> = selector.requirements.iter().filter(|one| &*one.key == key).collect();
+    let listed = own.iter().find_map(|one| match &one.operator {
+        Operator::In(values) => Some(values.iter().map(|value| Some(value.to_string())).collect()),
+        Operator::NotIn(_) | Operator::Exists | Operator::DoesNotExist => None,
+    });
+    let label = selector.labels.value(key).map(|value| vec![Some(value.to_owned())]);
+    let candidates: Vec<Option<String>> =
+        label.or(listed).unwrap_or_else(|| vec![None, Some(String::new())]);
+    let admitted = |value: &Option<String>| {
+        let labels: Labels = value.iter().map(|value| (key.to_owned(), value.clone())).collect();
+        own.iter().all(|one| one.holds(&labels))
+    };
+    candidates.into_iter().filter(admitted).collect()
 }

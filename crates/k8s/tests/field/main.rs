@@ -17,7 +17,9 @@ use netenf_k8s::{Index, Object, object, render};
 use netenf_learn::proposal::Outcome;
 use netenf_learn::{Backend, Config, ExternalPeers, Learner, Scope, Subjects};
 
+mod generated;
 mod law;
+mod world;
 
 /// What a case asks for besides its input.
 #[derive(Debug, Default, serde::Deserialize)]

@@ -87,7 +87,7 @@ fn join_known(groups: Groups, edges: &mut Sorted<EdgeKey, Edge>) -> Groups {
     let mut rest = Sorted::new();
     for (key, sum) in groups {
         let mut ways = [Some(key.edge()), key.reversed(&sum)].into_iter().flatten();
-        let known = ways.find(|edge| edges.contains_key(edge));
+        let known = ways.find(|edge| edges.get(edge).is_some_and(Edge::may_work));
         match known.and_then(|edge| edges.get_mut(&edge)) {
             Some(edge) => edge.join(&sum),
             None => drop(rest.insert(key, sum)),
@@ -174,6 +174,12 @@ impl Edge {
         } else {
             Fate::Refused
         }
+    }
+
+    /// Whether not every attempt was refused.
+    fn may_work(&self) -> bool {
+        let Endings { answered, repeated, silent, .. } = self.endings;
+        answered > 0 || repeated > 0 || silent > 0
     }
 
     fn add(&mut self, sum: &EdgeSum, endings: Endings) {

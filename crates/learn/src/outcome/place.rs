@@ -218,9 +218,10 @@ impl<'a, D: Directory> Placer<'a, D> {
         let mut sum = traffic.sum.clone();
         let notes = &self.learner.parties[side.peer as usize].notes;
         sum.notes.extend(notes.iter().map(|note| Arc::from(*note)));
-        let fit = match traffic.reason {
-            Some(reason) => Fit::Not(reason, None),
-            None => self.fit(side.peer, side.direction, traffic.at),
+        let fit = match (traffic.reason, self.fit(side.peer, side.direction, traffic.at)) {
+            // The rule for DNS is there whether it answered or not.
+            (Some(Reason::Unanswered) | None, fit @ Fit::Dns(_)) | (None, fit) => fit,
+            (Some(reason), _) => Fit::Not(reason, None),
         };
         match (fit, traffic.at) {
             (Fit::Rules(rules, provenance), Some(at)) => {
