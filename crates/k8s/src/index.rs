@@ -200,3 +200,6 @@ fn controller(metadata: &ObjectMeta) -> Option<&OwnerReference> {
     let owners = metadata.owner_references.as_deref().unwrap_or_default();
     owners.iter().find(|owner| owner.controller == Some(true))
 }
+
+#[cfg(test)]
+mod tests;

@@ -625,3 +625,6 @@ const fn mix(value: u64, salt: u64) -> u64 {
 fn time_of(observation: &Observation) -> i64 {
     observation.time.map_or(0, |time| time.0)
 }
+
+#[cfg(test)]
+mod tests;

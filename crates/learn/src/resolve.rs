@@ -262,3 +262,6 @@ fn pod_name(pod: &PodName) -> Arc<str> {
 fn plain(party: Party) -> Resolved {
     Resolved { party, labels: None, note: None }
 }
+
+#[cfg(test)]
+mod tests;
