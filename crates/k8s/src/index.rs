@@ -44,10 +44,21 @@ pub struct Index {
     /// Ready endpoints of services: pod keys with their ports, by service.
     endpoints: BTreeMap<Key, Vec<Endpoint>>,
     nodes: BTreeSet<Arc<str>>,
-    node_addresses: HashMap<IpAddr, (Arc<str>, bool)>,
+    node_addresses: HashMap<IpAddr, (Arc<str>, NodeAddress)>,
     api_server: BTreeMap<u16, BTreeSet<IpAddr>>,
     policies: Vec<netenf_policy::NetworkPolicy>,
     diagnostics: Vec<Diagnostic>,
+}
+
+/// What kind of address of a node it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum NodeAddress {
+    /// In its status.
+    Own,
+    /// Of its router or tunnel, as the network plugin wrote it down.
+    Router,
+    /// One of the first of its range of pod addresses, which bridges and tunnels take.
+    Likely,
 }
 
 /// Namespace and name.
@@ -174,7 +185,7 @@ impl Index {
     /// Addresses of a node from its status, sorted.
     pub fn addresses_of_node(&self, name: &str) -> Vec<IpAddr> {
         let own = self.node_addresses.iter();
-        let own = own.filter(|(_, (node, router))| &**node == name && !router);
+        let own = own.filter(|(_, (node, kind))| &**node == name && *kind == NodeAddress::Own);
         let mut addresses: Vec<IpAddr> = own.map(|(address, _)| *address).collect();
         addresses.sort_unstable();
         addresses

@@ -213,3 +213,6 @@ impl Lowering {
         range.map(|range| PortMatch { protocol, range })
     }
 }
+
+#[cfg(test)]
+mod tests;

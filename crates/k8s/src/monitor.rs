@@ -253,3 +253,6 @@ pub fn names<'a>(
     };
     policies.into_iter().filter_map(name).collect()
 }
+
+#[cfg(test)]
+mod tests;

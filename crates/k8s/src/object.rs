@@ -167,3 +167,6 @@ fn is_native_policy(document: &Value) -> bool {
 pub(crate) fn labels(labels: Option<&BTreeMap<String, String>>) -> netenf_policy::Labels {
     labels.into_iter().flatten().map(|(key, value)| (key.as_str(), value.as_str())).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -406,3 +406,6 @@ fn gap(gap: &model::Gap) -> Gap {
         lost: gap.lost.and_then(|lost| i64::try_from(lost).ok()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,6 +57,11 @@ pub trait Directory {
     /// The API server's endpoints.
     fn api_server(&self) -> Option<ApiServerTarget>;
 
+    /// Addresses of a node, or of all nodes: in their status, of their routers and of their tunnels. Sorted.
+    fn node_addresses(&self, _node: Option<&str>) -> Vec<IpAddr> {
+        Vec::new()
+    }
+
     /// The nodes on which the workload has pods.
     fn nodes_of(&self, workload: &Workload) -> Vec<Arc<str>>;
 
@@ -166,6 +171,9 @@ impl<D: Directory + ?Sized> Directory for Arc<D> {
     }
     fn api_server(&self) -> Option<ApiServerTarget> {
         (**self).api_server()
+    }
+    fn node_addresses(&self, node: Option<&str>) -> Vec<IpAddr> {
+        (**self).node_addresses(node)
     }
     fn nodes_of(&self, workload: &Workload) -> Vec<Arc<str>> {
         (**self).nodes_of(workload)

@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use netenf_learn::{Timestamp, Workload};
 use netenf_policy::Protocol;
 
-use super::{Endpoint, Index, Key, NamedPort, Pod, controller, key};
+use super::{Endpoint, Index, Key, NamedPort, NodeAddress, Pod, controller, key};
 use crate::lower;
 use crate::object::{Object, labels};
 
@@ -210,12 +210,12 @@ impl Index {
         let name: Arc<str> = node.metadata.name.as_deref().unwrap_or_default().into();
         let addresses = node.status.iter().flat_map(|status| status.addresses.iter().flatten());
         for address in addresses.filter_map(|address| address.address.parse::<IpAddr>().ok()) {
-            self.node_addresses.insert(address, (name.clone(), false));
+            self.node_addresses.insert(address, (name.clone(), NodeAddress::Own));
         }
         let annotations = node.metadata.annotations.iter().flatten();
         for (_, value) in annotations.filter(|(key, _)| NODE_ADDRESSES.contains(&key.as_str())) {
             if let Ok(address) = value.parse::<IpAddr>() {
-                self.node_addresses.entry(address).or_insert((name.clone(), true));
+                self.node_addresses.entry(address).or_insert((name.clone(), NodeAddress::Router));
             }
         }
         let spec = node.spec.clone().unwrap_or_default();
@@ -225,7 +225,7 @@ impl Index {
             // Bridges and tunnels take the first addresses of a node's range; pods never get them.
             let first = range.network();
             for address in [Some(first), range.hosts().next()].into_iter().flatten() {
-                self.node_addresses.entry(address).or_insert((name.clone(), true));
+                self.node_addresses.entry(address).or_insert((name.clone(), NodeAddress::Likely));
             }
         }
         self.nodes.insert(name);

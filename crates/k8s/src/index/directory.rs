@@ -8,7 +8,7 @@ use netenf_learn::directory::{ApiServerTarget, DnsTarget, Holder, PodEntry, Serv
 use netenf_learn::{Directory, PodName, Timestamp, Workload};
 use netenf_policy::{Labels, Protocol, Selector};
 
-use super::{DEEPEST, Index, Key, Pod, service};
+use super::{DEEPEST, Index, Key, NodeAddress, Pod, service};
 
 /// Where every distribution of Kubernetes has its DNS service.
 const DNS_SERVICE: (&str, &str) = ("kube-system", "kube-dns");
@@ -59,8 +59,8 @@ impl Directory for Index {
         if self.api_server.values().any(|addresses| addresses.contains(&address)) {
             return Some(Holder::ApiServer);
         }
-        let (name, router) = self.node_addresses.get(&address)?.clone();
-        Some(Holder::Node { name, router })
+        let (name, kind) = self.node_addresses.get(&address)?.clone();
+        Some(Holder::Node { name, router: kind != NodeAddress::Own })
     }
 
     fn is_reused(&self, address: IpAddr) -> bool {
@@ -122,6 +122,16 @@ impl Directory for Index {
     fn api_server(&self) -> Option<ApiServerTarget> {
         let (port, addresses) = self.api_server.iter().next()?;
         Some(ApiServerTarget { addresses: addresses.iter().copied().collect(), port: *port })
+    }
+
+    fn node_addresses(&self, node: Option<&str>) -> Vec<IpAddr> {
+        let own = self.node_addresses.iter();
+        let own = own.filter(|(_, (name, kind))| {
+            *kind != NodeAddress::Likely && node.is_none_or(|node| node == &**name)
+        });
+        let mut addresses: Vec<IpAddr> = own.map(|(address, _)| *address).collect();
+        addresses.sort_unstable();
+        addresses
     }
 
     fn nodes_of(&self, workload: &Workload) -> Vec<Arc<str>> {

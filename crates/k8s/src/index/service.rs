@@ -10,7 +10,7 @@ use netenf_learn::directory::ServiceTarget;
 use netenf_policy::Protocol;
 
 use super::apply::protocol_of;
-use super::{Index, Key, NamedPort, Service, ServicePort, Target};
+use super::{Index, Key, NamedPort, NodeAddress, Service, ServicePort, Target};
 use crate::object::labels;
 
 impl Index {
@@ -63,7 +63,8 @@ impl Index {
         port: u16,
         protocol: Protocol,
     ) -> Option<ServiceTarget> {
-        let by_node = self.node_addresses.get(&address).is_some_and(|(_, router)| !router);
+        let by_node =
+            self.node_addresses.get(&address).is_some_and(|(_, kind)| *kind == NodeAddress::Own);
         let mut own = self.services_at.get(&address).into_iter().flatten();
         let by_address = own.find_map(|key| {
             self.target(key, false, |entry| entry.protocol == protocol && entry.port == port)

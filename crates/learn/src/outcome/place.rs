@@ -9,9 +9,9 @@ use netenf_policy::Protocol;
 use crate::classify::Skip;
 use crate::config::Backend;
 use crate::directory::{ApiServerTarget, Directory, DnsTarget};
-use crate::identity::Workload;
+use crate::identity::{Party, Workload};
 use crate::learner::Learner;
-use crate::observation::Direction;
+use crate::observation::{Direction, Network};
 use crate::outcome::cast::Cast;
 use crate::outcome::draft::{Drafts, Item, Sum};
 use crate::outcome::edge::{Edge, Fate, Merged};
@@ -311,8 +311,34 @@ impl<'a, D: Directory> Placer<'a, D> {
                 peer.names = vec![first];
             }
         }
+        sum.addresses.extend(self.addresses(id, sum.reason));
         let port = traffic.at.map(|(_, port)| port);
         (Item { peer, protocol: traffic.protocol.clone(), port }, sum)
+    }
+
+    /// Addresses by which a person may allow an end that no selector means.
+    fn addresses(&self, id: u32, reason: Option<Reason>) -> Vec<IpAddr> {
+        let directory = &self.learner.directory;
+        match &self.learner.parties[id as usize].party {
+            Party::Node { name, .. } => directory.node_addresses(Some(name)),
+            Party::Network(Network::Private) => directory.node_addresses(None),
+            // What else listens on its hosts is another matter.
+            Party::ApiServer if reason == Some(Reason::ApiServer) => {
+                self.api_server.iter().flat_map(|target| target.addresses.clone()).collect()
+            }
+            Party::Workload(_)
+            | Party::Pods { .. }
+            | Party::Pod { .. }
+            | Party::Account(_)
+            | Party::NodePort { .. }
+            | Party::ApiServer
+            | Party::External(_)
+            | Party::Name(_)
+            | Party::Network(_)
+            | Party::Unmanaged(_)
+            | Party::IngressProxy
+            | Party::Unknown => Vec::new(),
+        }
     }
 
     fn place_waiting(&mut self, drafts: &mut Drafts) {

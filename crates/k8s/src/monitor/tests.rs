@@ -1,0 +1,202 @@
+use netenf_learn::proposal::Peer;
+use netenf_policy::Labels;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn guard(mode: &str, spec: &Value) -> Guard {
+    let mut spec = spec.clone();
+    spec["mode"] = json!(mode);
+    spec["backend"] = json!(if spec.get("istio").is_some() { "istio" } else { "kubernetes" });
+    let spec = serde_json::from_value(spec).unwrap();
+    Guard::new("WorkloadNetworkPolicy", "shop", "deployment-web-egress", &spec).unwrap()
+}
+
+fn egress(rules: &Value) -> Guard {
+    guard(
+        "monitor",
+        &json!({"kubernetes": {"podSelector": {"matchLabels": {"app": "web"}}, "policyTypes": ["Egress"], "egress": rules}}),
+    )
+}
+
+fn pod(name: &str) -> SeenEnd {
+    SeenEnd {
+        peer: Peer {
+            kind: Some("Deployment".into()),
+            namespace: Some("shop".into()),
+            name: Some(name.into()),
+            ..Peer::default()
+        },
+        labels: Some([("app", name)].into_iter().collect::<Labels>()),
+    }
+}
+
+fn kind(kind: &str, name: Option<&str>, address: Option<&str>) -> SeenEnd {
+    let address = address.map(|address| address.parse().unwrap());
+    let peer =
+        Peer { kind: Some(kind.into()), name: name.map(Into::into), address, ..Peer::default() };
+    SeenEnd { peer, labels: None }
+}
+
+fn edge(source: SeenEnd, destination: SeenEnd, port: u16) -> SeenEdge {
+    SeenEdge {
+        source,
+        destination,
+        protocol: netenf_policy::Protocol::Tcp,
+        port,
+        count: 3,
+        observations: 3,
+        learned: true,
+        skipped: None,
+        first: Some(learn::Timestamp::from_seconds(100)),
+        last: Some(learn::Timestamp::from_seconds(200)),
+    }
+}
+
+fn index() -> Index {
+    let text = "
+{kind: Node, metadata: {name: n2}, status: {addresses: [{type: InternalIP, address: 10.0.0.5}]}}
+---
+{kind: EndpointSlice, addressType: IPv4, metadata: {name: kubernetes, namespace: default, labels: {kubernetes.io/service-name: kubernetes}}, endpoints: [{addresses: [10.0.0.2]}, {addresses: [10.0.0.3]}], ports: [{name: https, port: 6443, protocol: TCP}]}
+";
+    Index::of(crate::object::read("test", text).0)
+}
+
+#[rstest]
+#[case::allowed(json!([{"to": [{"podSelector": {"matchLabels": {"app": "db"}}}], "ports": [{"port": 5432}]}]), edge(pod("web"), pod("db"), 5432), false)]
+#[case::other_port(json!([{"to": [{"podSelector": {"matchLabels": {"app": "db"}}}], "ports": [{"port": 5432}]}]), edge(pod("web"), pod("db"), 6379), true)]
+#[case::not_selected(json!([]), edge(pod("api"), pod("db"), 5432), false)]
+#[case::ingress_is_not_meant(json!([]), edge(pod("db"), pod("web"), 80), false)]
+#[case::range(json!([{"ports": [{"port": 30000, "endPort": 31500}]}]), edge(pod("web"), pod("db"), 30_074), false)]
+#[case::outside(json!([{"to": [{"ipBlock": {"cidr": "203.0.113.0/24"}}]}]), edge(pod("web"), kind("External", None, Some("203.0.113.7")), 443), false)]
+#[case::other_outside(json!([{"to": [{"ipBlock": {"cidr": "203.0.113.0/24"}}]}]), edge(pod("web"), kind("External", None, Some("198.51.100.7")), 443), true)]
+// The API server's rules are by the addresses of its endpoints; which of them was used is not known.
+#[case::api_server(json!([{"to": [{"ipBlock": {"cidr": "10.0.0.3/32"}}], "ports": [{"port": 6443}]}]), edge(pod("web"), kind("ApiServer", None, None), 6443), false)]
+#[case::api_server_denied(json!([{"to": [{"ipBlock": {"cidr": "10.0.9.0/24"}}]}]), edge(pod("web"), kind("ApiServer", None, None), 6443), true)]
+#[case::node_by_its_address(json!([{"to": [{"ipBlock": {"cidr": "10.0.0.5/32"}}]}]), edge(pod("web"), kind("Node", Some("n2"), None), 10_250), false)]
+#[case::other_node(json!([{"to": [{"ipBlock": {"cidr": "10.0.0.5/32"}}]}]), edge(pod("web"), kind("Node", Some("n9"), None), 10_250), true)]
+#[case::nobody_knows_where(json!([{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}]), edge(pod("web"), kind("Network", Some("pvt"), None), 80), true)]
+fn seen_traffic_is_judged_by_real_semantics(
+    #[case] rules: Value,
+    #[case] edge: SeenEdge,
+    #[case] expected: bool,
+) {
+    let found = denied(&index(), &[egress(&rules)], &[], std::slice::from_ref(&edge));
+    assert_eq!(!found.is_empty(), expected, "{found:?}");
+    if let [one] = found.as_slice() {
+        assert_eq!(one.policy, ("shop".to_owned(), "deployment-web-egress".to_owned()));
+        assert_eq!((one.direction, &one.edge), (Direction::Egress, &edge));
+    }
+}
+
+/// The union of all policies that select an end decides.
+#[test]
+fn another_policy_may_allow_it() {
+    let edges = [edge(pod("web"), pod("db"), 5432)];
+    let none = egress(&json!([]));
+    let mut other = egress(&json!([{}]));
+    "hand-written".clone_into(&mut other.name);
+    assert_eq!(denied(&index(), &[none.clone(), other], &[], &edges), []);
+    let native = serde_json::from_value(
+        json!({"podSelector": {}, "policyTypes": ["Egress"], "egress": [{}]}),
+    )
+    .unwrap();
+    let (native, _) = lower::network_policy("NetworkPolicy", "shop", "open", &native);
+    assert_eq!(denied(&index(), &[none], &[native], &edges), []);
+}
+
+#[test]
+fn istio_policies_judge_identities_at_the_server() {
+    let spec = |principal: &str| {
+        guard(
+            "monitor",
+            &json!({"istio": {"selector": {"matchLabels": {"app": "db"}}, "rules": [
+                {"from": [{"source": {"principals": [principal]}}], "to": [{"operation": {"ports": ["5432"]}}]},
+            ]}}),
+        )
+    };
+    let mut caller = kind("ServiceAccount", Some("web"), None);
+    caller.peer.identity = Some("cluster.local/ns/shop/sa/web".into());
+    let edges = [edge(caller, pod("db"), 5432)];
+    assert_eq!(denied(&index(), &[spec("cluster.local/ns/shop/sa/web")], &[], &edges), []);
+    let found = denied(&index(), &[spec("cluster.local/ns/shop/sa/other")], &[], &edges);
+    assert_eq!((found.len(), found[0].direction), (1, Direction::Ingress));
+    let elsewhere = [edge(pod("web"), pod("api"), 5432)];
+    assert_eq!(denied(&index(), &[spec("x")], &[], &elsewhere), []);
+}
+
+fn denied_once(port: u16) -> Denied {
+    Denied {
+        policy: ("shop".to_owned(), "deployment-web-egress".to_owned()),
+        direction: Direction::Egress,
+        edge: edge(pod("web"), pod("db"), port),
+    }
+}
+
+/// Neither pods, client ports nor the mode are part of a violation's identity (case B80).
+#[test]
+fn a_violation_keeps_its_id() {
+    let id = |denied: &Denied, mode| violation(denied, mode).unwrap().id;
+    let one = denied_once(6379);
+    assert_eq!(id(&one, Mode::Monitor), id(&one, Mode::Protect));
+    assert_ne!(id(&one, Mode::Monitor), id(&denied_once(6380), Mode::Monitor));
+    let mut other = one.clone();
+    other.direction = Direction::Ingress;
+    assert_ne!(id(&one, Mode::Monitor), id(&other, Mode::Monitor));
+    let mut later = one.clone();
+    (later.edge.count, later.edge.last) = (99, Some(learn::Timestamp::from_seconds(999)));
+    assert_eq!(id(&one, Mode::Monitor), id(&later, Mode::Monitor));
+}
+
+fn policy() -> WorkloadNetworkPolicy {
+    serde_json::from_value(json!({
+        "apiVersion": "networkenforcer.kubewarden.io/v1alpha1", "kind": "WorkloadNetworkPolicy",
+        "metadata": {"name": "deployment-web-egress", "namespace": "shop"},
+        "spec": {"backend": "kubernetes", "kubernetes": {"podSelector": {"matchLabels": {"app": "web"}}}},
+    }))
+    .unwrap()
+}
+
+#[test]
+fn a_recurrence_adds_to_its_record_and_an_acknowledged_one_stays_acknowledged() {
+    let mut policy = policy();
+    let of = |port| violation(&denied_once(port), Mode::Monitor).unwrap();
+    record(&mut policy, vec![of(6379)]);
+    record(&mut policy, vec![of(6379), of(6380)]);
+    let status = policy.status.as_mut().unwrap();
+    assert_eq!((status.violation_count, status.active_violation_count), (9, 2));
+    assert_eq!(
+        status.violations.iter().map(|one| one.count).collect::<Vec<_>>().iter().sum::<i64>(),
+        9
+    );
+    let at = status.violations.iter().position(|one| one.dst_port == Some(6379)).unwrap();
+    let acknowledged = status.violations.remove(at);
+    let at = acknowledged.last_seen.clone();
+    status.acknowledged_violations.push(netenf_api::AcknowledgedViolation {
+        violation: acknowledged,
+        reason: "known".to_owned(),
+        acknowledged_at: at,
+        acknowledged_by: None,
+        previous_mode: None,
+    });
+    record(&mut policy, vec![of(6379)]);
+    let status = policy.status.unwrap();
+    assert_eq!(status.active_violation_count, 1);
+    assert_eq!(status.acknowledged_violations[0].violation.count, 9);
+}
+
+#[test]
+fn of_too_many_violations_the_newest_stay_and_the_rest_is_counted() {
+    let mut policy = policy();
+    let of = |port: u16| {
+        let mut one = denied_once(port);
+        one.edge.last = Some(learn::Timestamp::from_seconds(1_000 + i64::from(port)));
+        violation(&one, Mode::Monitor).unwrap()
+    };
+    record(&mut policy, (1..=150).map(of).collect());
+    let status = policy.status.unwrap();
+    assert_eq!((status.violations.len(), status.violations_truncated), (100, Some(50)));
+    assert_eq!(status.violations[0].dst_port, Some(150));
+    assert_eq!(status.violation_count, 450);
+}

@@ -1,0 +1,72 @@
+use rstest::rstest;
+
+use super::*;
+
+fn names(text: &str) -> (Vec<String>, Vec<Diagnostic>) {
+    let (objects, diagnostics) = read("in", text);
+    let name = |object: Object| match object {
+        Object::Pod(it) => format!("Pod/{}", it.metadata.name.unwrap()),
+        Object::Service(it) => format!("Service/{}", it.metadata.name.unwrap()),
+        Object::Namespace(it) => format!("Namespace/{}", it.metadata.name.unwrap()),
+        Object::NetworkPolicy(it) => format!("NetworkPolicy/{}", it.metadata.name.unwrap()),
+        Object::Other(it) => format!("Other/{}", it["metadata"]["name"].as_str().unwrap_or("?")),
+        other => format!("{other:?}"),
+    };
+    (objects.into_iter().map(name).collect(), diagnostics)
+}
+
+#[rstest]
+#[case::yaml("kind: Pod\nmetadata: {name: a}", &["Pod/a"])]
+#[case::documents("kind: Pod\nmetadata: {name: a}\n---\nkind: Namespace\nmetadata: {name: b}\n", &["Pod/a", "Namespace/b"])]
+#[case::empty_documents("---\nkind: Pod\nmetadata: {name: a}\n---\n---\n# nothing\n", &["Pod/a"])]
+#[case::json(r#"{"kind": "Pod", "metadata": {"name": "a"}}"#, &["Pod/a"])]
+#[case::several_json(r#"{"kind": "Pod", "metadata": {"name": "a"}} {"kind": "Pod", "metadata": {"name": "b"}}"#, &["Pod/a", "Pod/b"])]
+#[case::flow_style("{kind: Pod, metadata: {name: a}}", &["Pod/a"])]
+#[case::list("kind: List\nitems:\n- {kind: Pod, metadata: {name: a}}\n- {kind: Namespace, metadata: {name: b}}", &["Pod/a", "Namespace/b"])]
+#[case::typed_list("kind: PodList\nitems: [{metadata: {name: a}}, {metadata: {name: b}}]", &["Pod/a", "Pod/b"])]
+#[case::list_in_a_list("kind: List\nitems: [{kind: PodList, items: [{metadata: {name: a}}]}]", &["Pod/a"])]
+#[case::json_list(r#"{"kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "a"}}]}"#, &["Pod/a"])]
+#[case::empty_list("kind: List\nitems: []", &[])]
+#[case::nothing("", &[])]
+#[case::unknown_kind("kind: Rollout\nmetadata: {name: a}", &["Other/a"])]
+#[case::knative("apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}", &["Other/a"])]
+#[case::calico("apiVersion: projectcalico.org/v3\nkind: NetworkPolicy\nmetadata: {name: a}\nspec: {selector: all()}", &["Other/a"])]
+#[case::native("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: a}\nspec: {podSelector: {}}", &["NetworkPolicy/a"])]
+fn objects_are_read_in_every_form_that_kubectl_prints(
+    #[case] text: &str,
+    #[case] expected: &[&str],
+) {
+    assert_eq!(names(text), (expected.iter().map(ToString::to_string).collect(), Vec::new()));
+}
+
+#[rstest]
+#[case::no_kind("metadata: {name: x}", "document 1", "no kind")]
+#[case::wrong_type(
+    "kind: Pod\nmetadata: {name: x, labels: [a]}",
+    "document 1",
+    "Pod/x cannot be read"
+)]
+#[case::a_text("just words", "document 1", "no kind")]
+#[case::broken_item(
+    "kind: List\nitems: [{kind: Pod, metadata: {name: x, labels: 1}}]",
+    "item 1",
+    "Pod/x"
+)]
+fn what_cannot_be_read_is_told_and_costs_no_other(
+    #[case] text: &str,
+    #[case] place: &str,
+    #[case] message: &str,
+) {
+    let (objects, told) = names(text);
+    assert_eq!(objects, [] as [&str; 0]);
+    assert!(told[0].place.contains(place) && told[0].message.contains(message), "{told:?}");
+    let (objects, told) = names(&format!("{text}\n---\nkind: Pod\nmetadata: {{name: good}}"));
+    assert_eq!((objects, told.len()), (vec!["Pod/good".to_owned()], 1));
+}
+
+#[test]
+fn text_that_is_no_yaml_is_told() {
+    let (objects, told) = names("kind: [Pod");
+    assert_eq!((objects.len(), told.len()), (0, 1));
+    assert_eq!(told[0].place, "in");
+}
