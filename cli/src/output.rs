@@ -9,6 +9,8 @@ use crate::error::CommandError;
 mod escape;
 mod table;
 
+pub(crate) use netenf_learn::wording::count;
+
 pub(crate) use escape::{escaped, escaped_json};
 pub(crate) use table::Table;
 
@@ -86,14 +88,6 @@ pub(crate) fn json_line(value: &impl serde::Serialize) -> Result<String, Command
     let text = serde_json::to_string(value)
         .map_err(|error| CommandError::failed("cannot write JSON").because(error))?;
     Ok(escaped_json(&text) + "\n")
-}
-
-/// A number with its noun: `1 object`, `2 objects`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        number => format!("{number} {noun}s"),
-    }
 }
 
 /// Objects as YAML documents, in the neat form that the folder store writes.

@@ -130,10 +130,8 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         Some(dir) => Some(store::Session::for_learning(dir, args.dry_run.is_some())?),
         None => None,
     };
-    let policies = session.as_ref().map(store::Session::policy_names).unwrap_or_default();
     let mut replay = args.input.replay()?;
-    let configure =
-        |provider| args.config(global, backend(args.backend, provider)?, policies.clone());
+    let configure = |provider| args.config(global, backend(args.backend, provider)?);
     let (learner, summary) = wiring::learn(&mut replay, configure, &index)?;
     let mut outcome = learner.outcome();
     let text = match &mut session {
@@ -167,12 +165,7 @@ fn backend(asked: Option<BackendName>, provider: Provider) -> Result<Backend, Co
 // === impl Args ===
 
 impl Args {
-    fn config(
-        &self,
-        global: &Global,
-        backend: Backend,
-        policies: BTreeSet<(Arc<str>, Arc<str>)>,
-    ) -> Result<Config, CommandError> {
+    fn config(&self, global: &Global, backend: Backend) -> Result<Config, CommandError> {
         let namespace = global.only_namespace();
         let workload = |text: &String| wiring::workload(text, namespace);
         let workloads: BTreeSet<Workload> =
@@ -211,7 +204,6 @@ impl Args {
             caps: Caps { rules: self.max_rules, ports: self.max_ports, ..Caps::default() },
             cluster_domain: self.cluster_domain.as_str().into(),
             ambient_probe_v6_prefix: self.ambient_probe_prefix,
-            policies,
             ..Config::default()
         })
     }

@@ -1,8 +1,6 @@
 //! A command's work on the folder: what it reads, and what it writes in one step.
 
-use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -100,11 +98,6 @@ impl Session {
     /// What stands in the folder.
     pub(crate) fn listing(&self) -> &Listing {
         &self.listing
-    }
-
-    /// Names of the policies in the folder.
-    pub(crate) fn policy_names(&self) -> BTreeSet<(Arc<str>, Arc<str>)> {
-        monitor::names(self.listing.policies())
     }
 
     /// What learning has kept.
@@ -221,7 +214,8 @@ impl Session {
         learned.proposals.push(object);
     }
 
-    /// Seen traffic that a policy of the folder does not allow becomes a violation of it.
+    /// Seen traffic that a policy of the folder does not allow, or is reported to have denied, becomes a
+    /// violation of it.
     fn record_violations(
         &self,
         outcome: &mut Outcome,
@@ -230,23 +224,7 @@ impl Session {
         learned: &mut Learned,
     ) {
         let guards: Vec<Guard> = self.guards(|_| true);
-        let denied = monitor::denied(index, &guards, index.policies(), &outcome.edges);
-        let mut counted = BTreeSet::new();
-        for one in &denied {
-            let edge = &one.edge;
-            let id = (&edge.source.peer, &edge.destination.peer, edge.protocol, edge.port);
-            if counted.insert(id) {
-                let funnel = &mut outcome.funnel;
-                let from = match edge.skipped {
-                    Some(skip) => funnel.skipped.entry(skip.name()).or_default(),
-                    None if edge.learned => &mut funnel.learned,
-                    None => &mut funnel.uncovered,
-                };
-                let moved = edge.observations.min(*from);
-                *from -= moved;
-                funnel.violations += moved;
-            }
-        }
+        let denied = monitor::judge(index, &guards, index.policies(), outcome);
         for guard in &guards {
             let own = denied
                 .iter()

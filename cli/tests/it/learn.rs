@@ -105,8 +105,8 @@ fn without_a_folder_proposals_are_printed_and_nothing_is_stored() {
       learnedSince: "2026-09-01T08:00:00Z"
       lastNewRule: "2026-09-01T08:00:05Z"
     ----- stderr -----
-    389 received: 88 learned, 3 uncovered, 297 skipped, 1 violation, 0 errors; 0 lost by the source
-    skipped: 148 OutOfScope, 130 Reply, 12 NotSubject, 7 NodeLocal
+    389 received: 88 learned, 3 uncovered, 298 skipped, 0 violations, 0 errors; 0 lost by the source
+    skipped: 148 OutOfScope, 130 Reply, 12 NotSubject, 7 NodeLocal, 1 Denied
     1 proposal, 1 uncovered item
     "#);
     assert_eq!(environment.files("."), before);
@@ -125,8 +125,8 @@ fn with_a_folder_it_says_what_changed_there() {
     shop/workloadnetworkpolicyproposal.networkenforcer.kubewarden.io/deployment-web-ingress created
     shop/workloadnetworkpolicyproposal.networkenforcer.kubewarden.io/statefulset-db-ingress created
     ----- stderr -----
-    389 received: 236 learned, 15 uncovered, 137 skipped, 1 violation, 0 errors; 0 lost by the source
-    skipped: 130 Reply, 7 NodeLocal
+    389 received: 236 learned, 15 uncovered, 138 skipped, 0 violations, 0 errors; 0 lost by the source
+    skipped: 130 Reply, 7 NodeLocal, 1 Denied
     6 proposals, 4 uncovered items
     seen, but without a proposal of its own: 1 UnknownOwner
     ");
@@ -163,8 +163,8 @@ fn what_is_learned_again_adds_up_until_fresh() {
     shop/workloadnetworkpolicyproposal.networkenforcer.kubewarden.io/deployment-web-ingress updated
     shop/workloadnetworkpolicyproposal.networkenforcer.kubewarden.io/statefulset-db-ingress updated
     ----- stderr -----
-    389 received: 236 learned, 15 uncovered, 137 skipped, 1 violation, 0 errors; 0 lost by the source
-    skipped: 130 Reply, 7 NodeLocal
+    389 received: 236 learned, 15 uncovered, 138 skipped, 0 violations, 0 errors; 0 lost by the source
+    skipped: 130 Reply, 7 NodeLocal, 1 Denied
     6 proposals, 4 uncovered items
     seen, but without a proposal of its own: 1 UnknownOwner
     ");
@@ -201,15 +201,16 @@ fn json_is_the_funnel_and_its_parts_add_up() {
       "lost": 0,
       "received": 389,
       "skipped": {
+        "Denied": 1,
         "NodeLocal": 7,
         "Reply": 130
       },
       "uncovered": 15,
-      "violations": 1
+      "violations": 0
     }
     ----- stderr -----
-    389 received: 236 learned, 15 uncovered, 137 skipped, 1 violation, 0 errors; 0 lost by the source
-    skipped: 130 Reply, 7 NodeLocal
+    389 received: 236 learned, 15 uncovered, 138 skipped, 0 violations, 0 errors; 0 lost by the source
+    skipped: 130 Reply, 7 NodeLocal, 1 Denied
     6 proposals, 4 uncovered items
     seen, but without a proposal of its own: 1 UnknownOwner
     "#);
@@ -232,8 +233,8 @@ fn names_are_those_that_get_prints() {
     ----- stdout -----
     workloadnetworkpolicyproposal.networkenforcer.kubewarden.io/statefulset-prometheus-egress
     ----- stderr -----
-    389 received: 28 learned, 0 uncovered, 360 skipped, 1 violation, 0 errors; 0 lost by the source
-    skipped: 211 OutOfScope, 130 Reply, 12 NotSubject, 7 NodeLocal
+    389 received: 28 learned, 0 uncovered, 361 skipped, 0 violations, 0 errors; 0 lost by the source
+    skipped: 211 OutOfScope, 130 Reply, 12 NotSubject, 7 NodeLocal, 1 Denied
     1 proposal, 0 uncovered items
     ");
 }
@@ -247,8 +248,8 @@ fn a_dry_run_writes_nothing() {
     ----- stdout -----
     workloadnetworkpolicyproposal.networkenforcer.kubewarden.io/statefulset-prometheus-egress created (dry run)
     ----- stderr -----
-    389 received: 28 learned, 0 uncovered, 360 skipped, 1 violation, 0 errors; 0 lost by the source
-    skipped: 211 OutOfScope, 130 Reply, 12 NotSubject, 7 NodeLocal
+    389 received: 28 learned, 0 uncovered, 361 skipped, 0 violations, 0 errors; 0 lost by the source
+    skipped: 211 OutOfScope, 130 Reply, 12 NotSubject, 7 NodeLocal, 1 Denied
     1 proposal, 0 uncovered items
     ");
     assert_eq!(environment.files("."), before, "not even the folder");
@@ -308,8 +309,8 @@ fn where_nothing_in_scope_was_seen_it_says_so() {
     insta::assert_snapshot!(environment.run(&format!("{DEMO} -n nowhere")), @"
     exit 0
     ----- stderr -----
-    389 received: 0 learned, 0 uncovered, 388 skipped, 1 violation, 0 errors; 0 lost by the source
-    skipped: 239 OutOfScope, 130 Reply, 12 NotSubject, 7 NodeLocal
+    389 received: 0 learned, 0 uncovered, 389 skipped, 0 violations, 0 errors; 0 lost by the source
+    skipped: 239 OutOfScope, 130 Reply, 12 NotSubject, 7 NodeLocal, 1 Denied
     0 proposals, 0 uncovered items
     hint: no workload in scope was seen; see the reasons above, and -n, --subjects and --exclude-workload
     ");

@@ -242,8 +242,8 @@ fn cluster_state_that_is_broken_in_part_is_used_in_part() {
     shop/workloadnetworkpolicyproposal.networkenforcer.kubewarden.io/statefulset-db-ingress
     ----- stderr -----
     warning: state/a.yaml: mismatched bracket '[' closed by '}' at line 3, column 18
-    389 received: 236 learned, 15 uncovered, 137 skipped, 1 violation, 0 errors; 0 lost by the source
-    skipped: 130 Reply, 7 NodeLocal
+    389 received: 236 learned, 15 uncovered, 138 skipped, 0 violations, 0 errors; 0 lost by the source
+    skipped: 130 Reply, 7 NodeLocal, 1 Denied
     6 proposals, 4 uncovered items
     seen, but without a proposal of its own: 1 UnknownOwner
     ");

@@ -110,7 +110,7 @@ pub struct AcknowledgedViolation {
     /// Who acknowledged it, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged_by: Option<String>,
-    /// Mode of the policy before the acknowledgement, where it was changed with it.
+    /// Mode of the policy when it was last seen before the mode changed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_mode: Option<Mode>,
 }

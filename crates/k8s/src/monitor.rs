@@ -1,15 +1,15 @@
 //! What policies would do to traffic that was seen.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
+use jiff::Timestamp as Time;
 use netenf_api::{
     Direction, Mode, Tier, Violation, ViolationReason, WorkloadNetworkPolicy,
     WorkloadNetworkPolicySpec,
 };
 use netenf_learn as learn;
 use netenf_learn::Directory as _;
-use netenf_learn::proposal::{SeenEdge, SeenEnd};
+use netenf_learn::proposal::{Denial, Outcome, SeenEdge, SeenEnd};
 use netenf_policy::{Connection, Decision, End, NetworkPolicy, Pod, Reason, Verdict, evaluate};
 
 use crate::index::Index;
@@ -66,6 +66,60 @@ impl Guard {
         };
         Some(Self { namespace: namespace.to_owned(), name: name.to_owned(), mode: spec.mode, body })
     }
+
+    /// The direction that it decides on; Istio's policies know only the ingress.
+    fn direction(&self) -> Direction {
+        match &self.body {
+            Body::Kubernetes(policy) if policy.ingress.is_none() => Direction::Egress,
+            Body::Kubernetes(_) | Body::Istio(..) => Direction::Ingress,
+        }
+    }
+
+    fn denied(&self, direction: Direction, edge: &SeenEdge) -> Denied {
+        let policy = (self.namespace.clone(), self.name.clone());
+        Denied { policy, direction, edge: edge.clone() }
+    }
+}
+
+/// Judges what was learned by policies of ours: the traffic that they do not allow (see [`denied`]), and
+/// what a source reports as denied by them. The observations of both move in the funnel from where the
+/// learner counted them to the violations.
+pub fn judge(
+    index: &Index,
+    guards: &[Guard],
+    others: &[NetworkPolicy],
+    outcome: &mut Outcome,
+) -> Vec<Denied> {
+    let judges = Judges::new(index, guards, others);
+    let mut all = Vec::new();
+    for edge in &outcome.edges {
+        let found = judges.denied(edge);
+        if !found.is_empty() {
+            let funnel = &mut outcome.funnel;
+            let from = match edge.skipped {
+                Some(skip) => funnel.skipped.entry(skip.name()).or_default(),
+                None if edge.learned => &mut funnel.learned,
+                None => &mut funnel.uncovered,
+            };
+            let moved = edge.observations.min(*from);
+            *from -= moved;
+            funnel.violations += moved;
+        }
+        all.extend(found);
+    }
+    for denial in &outcome.denials {
+        let found = judges.reported(denial);
+        if !found.is_empty() {
+            let funnel = &mut outcome.funnel;
+            let from = funnel.skipped.entry(learn::classify::Skip::Denied.name()).or_default();
+            let moved = denial.observations.min(*from);
+            *from -= moved;
+            funnel.violations += moved;
+        }
+        all.extend(found);
+    }
+    outcome.funnel.skipped.retain(|_, count| *count > 0);
+    all
 }
 
 /// The traffic that `guards` would deny, and `others` (native policies) do not already allow. Each
@@ -76,32 +130,76 @@ pub fn denied(
     others: &[NetworkPolicy],
     edges: &[SeenEdge],
 ) -> Vec<Denied> {
-    let mut policies: Vec<NetworkPolicy> = others.to_vec();
-    policies.extend(guards.iter().filter_map(|guard| match &guard.body {
-        Body::Kubernetes(policy) => Some(policy.clone()),
-        Body::Istio(..) => None,
-    }));
-    let mut found = Vec::new();
-    for edge in edges {
-        let verdict = verdict(index, &policies, edge);
+    let judges = Judges::new(index, guards, others);
+    edges.iter().flat_map(|edge| judges.denied(edge)).collect()
+}
+
+/// All policies that decide, ours and others.
+struct Judges<'a> {
+    index: &'a Index,
+    guards: &'a [Guard],
+    policies: Vec<NetworkPolicy>,
+}
+
+// === impl Judges ===
+
+impl<'a> Judges<'a> {
+    fn new(index: &'a Index, guards: &'a [Guard], others: &[NetworkPolicy]) -> Self {
+        let mut policies: Vec<NetworkPolicy> = others.to_vec();
+        policies.extend(guards.iter().filter_map(|guard| match &guard.body {
+            Body::Kubernetes(policy) => Some(policy.clone()),
+            Body::Istio(..) => None,
+        }));
+        Self { index, guards, policies }
+    }
+
+    /// The policies of ours that do not allow `edge`.
+    fn denied(&self, edge: &SeenEdge) -> Vec<Denied> {
+        let mut found = Vec::new();
+        let verdict = verdict(self.index, &self.policies, edge);
         let sides = [(Direction::Egress, &verdict.egress), (Direction::Ingress, &verdict.ingress)];
         for (direction, decision) in sides {
             let Reason::NoRule { policies: blamed } = &decision.reason else { continue };
-            let ours = guards.iter().filter(|guard| {
+            let ours = self.guards.iter().filter(|guard| {
                 matches!(guard.body, Body::Kubernetes(_))
                     && blamed
                         .iter()
                         .any(|one| **one == *format!("{}/{}", guard.namespace, guard.name))
             });
-            found.extend(ours.map(|guard| Denied {
-                policy: (guard.namespace.clone(), guard.name.clone()),
-                direction,
-                edge: edge.clone(),
-            }));
+            found.extend(ours.map(|guard| guard.denied(direction, edge)));
         }
-        found.extend(denied_by_istio(guards, edge));
+        found.extend(denied_by_istio(self.guards, edge));
+        found
     }
-    found
+
+    /// The policies of ours that are to blame for a denial: the one that the source names, or, where it
+    /// names none, those that do not allow the connection on the side that reported it. A policy that
+    /// only monitors is among them: it would have denied the connection too.
+    fn reported(&self, denial: &Denial) -> Vec<Denied> {
+        let Some((protocol, port)) = denial.protocol.zip(denial.port) else { return Vec::new() };
+        let edge = SeenEdge {
+            source: denial.source.clone(),
+            destination: denial.destination.clone(),
+            protocol,
+            port,
+            count: denial.count,
+            observations: denial.observations,
+            learned: false,
+            skipped: Some(learn::classify::Skip::Denied),
+            first: denial.first,
+            last: denial.last,
+        };
+        let reported = denial.direction.map(render::direction);
+        let Some(by) = &denial.by else {
+            let mut found = self.denied(&edge);
+            found.retain(|one| reported.is_none_or(|direction| direction == one.direction));
+            return found;
+        };
+        let named = self.guards.iter().filter(|guard| {
+            by.namespace.as_deref() == Some(guard.namespace.as_str()) && *by.name == *guard.name
+        });
+        named.map(|guard| guard.denied(reported.unwrap_or(guard.direction()), &edge)).collect()
+    }
 }
 
 fn denied_by_istio(guards: &[Guard], edge: &SeenEdge) -> Vec<Denied> {
@@ -121,12 +219,7 @@ fn denied_by_istio(guards: &[Guard], edge: &SeenEdge) -> Vec<Denied> {
     if selecting.iter().any(|(_, spec)| istio_allows(spec, identity, edge.port)) {
         return Vec::new();
     }
-    let denied = selecting.into_iter().map(|(guard, _)| Denied {
-        policy: (guard.namespace.clone(), guard.name.clone()),
-        direction: Direction::Ingress,
-        edge: edge.clone(),
-    });
-    denied.collect()
+    selecting.into_iter().map(|(guard, _)| guard.denied(Direction::Ingress, edge)).collect()
 }
 
 /// The verdict on an edge. An end with several addresses (the API server, a node) may have used any of
@@ -180,7 +273,8 @@ fn ends(index: &Index, end: &SeenEnd) -> Vec<End> {
 }
 
 /// The record of denied traffic. Its id is a hash of what makes it distinct: policy, direction, peer,
-/// port and protocol; neither pods nor client ports nor the mode are part of it (case B80).
+/// port and protocol; neither pods nor client ports nor the mode are part of it (case B80). Traffic of a
+/// source that tells no times is as of 1970.
 pub fn violation(denied: &Denied, mode: Mode) -> Option<Violation> {
     let edge = &denied.edge;
     let peer = match denied.direction {
@@ -220,13 +314,25 @@ pub fn record(policy: &mut WorkloadNetworkPolicy, violations: Vec<Violation>) {
     let status = policy.status.get_or_insert_default();
     for violation in violations {
         status.violation_count = status.violation_count.saturating_add(violation.count);
-        let acknowledged = status.acknowledged_violations.iter_mut().map(|one| &mut one.violation);
-        let known =
-            acknowledged.chain(status.violations.iter_mut()).find(|one| one.id == violation.id);
+        let acknowledged =
+            status.acknowledged_violations.iter_mut().find(|one| one.violation.id == violation.id);
+        let known = match acknowledged {
+            Some(acknowledged) => {
+                // Under another mode it is still known (case B80); the old mode is noted.
+                let mode = acknowledged.violation.action;
+                if mode != violation.action {
+                    acknowledged.previous_mode = Some(mode);
+                }
+                Some(&mut acknowledged.violation)
+            }
+            None => status.violations.iter_mut().find(|one| one.id == violation.id),
+        };
         match known {
             Some(known) => {
                 known.count = known.count.saturating_add(violation.count);
-                known.first_seen.0 = known.first_seen.0.min(violation.first_seen.0);
+                if violation.first_seen.0 != Time::UNIX_EPOCH {
+                    known.first_seen.0 = known.first_seen.0.min(violation.first_seen.0);
+                }
                 known.last_seen.0 = known.last_seen.0.max(violation.last_seen.0);
                 known.action = violation.action;
             }
@@ -241,17 +347,6 @@ pub fn record(policy: &mut WorkloadNetworkPolicy, violations: Vec<Violation>) {
         *status.violations_truncated.get_or_insert(0) += over;
     }
     status.active_violation_count = i64::try_from(status.violations.len()).unwrap_or(i64::MAX);
-}
-
-/// Names of policies, as the learner wants them.
-pub fn names<'a>(
-    policies: impl IntoIterator<Item = &'a WorkloadNetworkPolicy>,
-) -> std::collections::BTreeSet<(Arc<str>, Arc<str>)> {
-    let name = |policy: &WorkloadNetworkPolicy| {
-        let namespace = policy.metadata.namespace.as_deref()?;
-        Some((namespace.into(), policy.metadata.name.as_deref()?.into()))
-    };
-    policies.into_iter().filter_map(name).collect()
 }
 
 #[cfg(test)]

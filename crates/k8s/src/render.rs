@@ -22,6 +22,7 @@ use netenf_api::{
 use netenf_learn as learn;
 use netenf_learn::label::is_volatile;
 use netenf_learn::proposal::{self as model, RulePeer};
+use netenf_learn::wording::count;
 use netenf_policy::{Operator, Selector};
 
 /// The label that Kubernetes puts on every namespace: its name.
@@ -256,7 +257,8 @@ fn conditions(proposal: &model::Proposal, last: Option<learn::Timestamp>) -> Vec
     let mut conditions = Vec::new();
     if !proposal.denials.is_empty() {
         let all = proposal.denials.iter().map(|denial| {
-            let by = denial.by.as_deref().unwrap_or("a policy that the source does not name");
+            let unnamed = || "a policy that the source does not name".to_owned();
+            let by = denial.by.as_ref().map_or_else(unnamed, ToString::to_string);
             let flows = if denial.count == 1 { "flow was" } else { "flows were" };
             format!("{} {flows} denied by {by} while learning", denial.count)
         });
@@ -316,7 +318,7 @@ pub(crate) fn stable(
     let (last, new) = last.zip(new)?;
     let quiet = last.0.as_nanosecond().saturating_sub(new.0.as_nanosecond()) >= QUIET;
     let reason = if quiet { "NothingNew" } else { "NewRules" };
-    let message = format!("{rules} rules, {uncovered} uncovered");
+    let message = format!("{}, {uncovered} uncovered", count(rules, "rule"));
     let mut stable = condition("Stable", quiet, reason, message, None);
     stable.last_transition_time = last.clone();
     Some(stable)

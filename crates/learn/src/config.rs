@@ -29,8 +29,6 @@ pub struct Config {
     pub cluster_domain: Arc<str>,
     /// Prefix length of the address that Istio ambient gives to IPv6 probes (case B44: sources disagree).
     pub ambient_probe_v6_prefix: u8,
-    /// Policies of ours, as (namespace, name): a denial by one of them is a violation.
-    pub policies: BTreeSet<(Arc<str>, Arc<str>)>,
 }
 
 /// What enforces the policies that are written.
@@ -108,7 +106,6 @@ impl Default for Config {
             repetition: 10,
             cluster_domain: "cluster.local".into(),
             ambient_probe_v6_prefix: 128,
-            policies: BTreeSet::new(),
         }
     }
 }

@@ -16,6 +16,9 @@ use crate::classify::Skip;
 /// No edge.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// What a connection is counted for is an edge, or with this bit a denial.
+pub(crate) const DENIAL: u32 = 1 << 31;
+
 /// How many edges of one connection are kept without a list of their own. There are several where two
 /// nodes name the same ends differently (a node knows the workloads of its own pods only), and where a
 /// service leads to several workloads.
@@ -42,8 +45,19 @@ pub(crate) enum Sign {
     Answer,
     /// A packet of an open connection in one direction or the other.
     Candidate,
-    /// Refused or denied.
+    /// Refused.
     Refused,
+    /// Denied: counted for this denial.
+    Denied(Denied),
+}
+
+/// A report of a denied connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Denied {
+    /// The denial that it belongs to; `None` over the limit.
+    pub(crate) denial: Option<u32>,
+    /// How many connections it stands for.
+    pub(crate) weight: u32,
 }
 
 /// A report of an opened connection.
@@ -61,7 +75,7 @@ pub(crate) struct Opening {
     pub(crate) by_service: bool,
 }
 
-/// An edge that a connection was reported for.
+/// An edge or a denial that a connection was reported for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slot {
     pub(crate) edge: u32,
@@ -115,7 +129,7 @@ pub(crate) struct Table {
     window: i64,
     capacity: usize,
     held: usize,
-    /// Edges that counted a connection twice before two of its intervals were merged.
+    /// Edges and denials that counted a connection twice before two of its intervals were merged.
     pub(crate) corrections: Vec<(u32, u64)>,
 }
 
@@ -255,7 +269,7 @@ impl Interval {
 
     /// The edges that it was reported for.
     pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
-        self.slots.iter().chain(&self.more).filter(|slot| slot.edge != NONE)
+        self.slots.iter().chain(&self.more).filter(|slot| slot.edge < DENIAL)
     }
 
     /// Nodes name the same end differently: the name of the lowest rank counts, whichever came first.
@@ -273,6 +287,11 @@ impl Interval {
             Sign::Answer => self.answer(leg, time),
             Sign::Candidate => self.candidates[leg] = self.candidates[leg].saturating_add(1),
             Sign::Refused => self.refused = true,
+            Sign::Denied(Denied { denial, weight }) => {
+                self.refused = true;
+                let slot = |denial| Slot { edge: denial | DENIAL, weight, leg: u8::from(leg == 1) };
+                return denial.map_or(0, |denial| self.count(slot(denial)));
+            }
         }
         0
     }
@@ -299,7 +318,7 @@ impl Interval {
         self.ignored = [self.ignored, skip].into_iter().flatten().min();
     }
 
-    /// Counts the connection for an edge: once, however often it is reported.
+    /// Counts the connection for an edge or a denial: once, however often it is reported.
     fn count(&mut self, slot: Slot) -> u32 {
         let known = self.slots.iter_mut().chain(&mut self.more);
         for own in known {
@@ -326,7 +345,7 @@ impl Interval {
     fn merge(&mut self, other: &Self, corrections: &mut Vec<(u32, u64)>) {
         self.first = self.first.min(other.first);
         self.last = self.last.max(other.last);
-        for slot in other.slots() {
+        for slot in other.slots.iter().chain(&other.more).filter(|slot| slot.edge != NONE) {
             let more = self.count(*slot);
             corrections.push((slot.edge, u64::from(slot.weight - more)));
         }

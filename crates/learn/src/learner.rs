@@ -14,7 +14,7 @@ use netenf_policy::Protocol;
 
 use crate::classify::{Class, Skip, classify};
 use crate::config::{Backend, Config};
-use crate::connection::{Leg, Opening, Sign, Table};
+use crate::connection::{DENIAL, Leg, Opening, Sign, Table};
 use crate::directory::Directory;
 use crate::identity::Party;
 use crate::observation::{
@@ -23,8 +23,8 @@ use crate::observation::{
 };
 use crate::resolve::{Resolved, depends_on_time, is_ambient_probe, resolve};
 use crate::sum::{
-    Counters, DenialKey, EdgeKey, EdgeSum, KEPT, Map, NoteSum, PartySum, Reckoning, Tally,
-    keep_smallest,
+    Counters, DenialKey, DenialSum, EdgeKey, EdgeSum, KEPT, Map, NoteSum, PartySum, Reckoning,
+    Tally, keep_smallest,
 };
 use crate::time::Timestamp;
 
@@ -47,7 +47,8 @@ pub struct Learner<D> {
     pub(crate) table: Table,
     pub(crate) tally: Tally,
     pub(crate) counters: Counters,
-    pub(crate) denials: Map<DenialKey, NoteSum>,
+    pub(crate) denials: Vec<DenialSum>,
+    denial_ids: Map<DenialKey, u32>,
     /// Traffic in protocols that no rule can name, by ends and protocol.
     pub(crate) inexpressible: Map<(u32, u32, Arc<str>), NoteSum>,
     /// Probes of Istio ambient, by workload, port and address.
@@ -139,7 +140,8 @@ impl<D: Directory> Learner<D> {
             table,
             tally: Tally::default(),
             counters: Counters::default(),
-            denials: Map::default(),
+            denials: Vec::new(),
+            denial_ids: Map::default(),
             inexpressible: Map::default(),
             probes: Map::default(),
             reporters: Vec::new(),
@@ -335,7 +337,11 @@ impl<D: Directory> Learner<D> {
         let connections =
             self.table.report(source, destination, protocol, time_of(observation), sign);
         while let Some((edge, twice)) = self.table.corrections.pop() {
-            self.edges[edge as usize].connections -= twice;
+            let connections = match edge & DENIAL {
+                0 => &mut self.edges[edge as usize].connections,
+                _ => &mut self.denials[(edge & !DENIAL) as usize].connections,
+            };
+            *connections -= twice;
         }
         if self.table.is_full() {
             let Self { table, tally, config, edges, .. } = self;
@@ -352,7 +358,8 @@ impl<D: Directory> Learner<D> {
         if self.edges.len() >= self.config.caps.edges {
             return Err(Skip::Limit);
         }
-        let edge = u32::try_from(self.edges.len()).map_err(|_| Skip::Limit)?;
+        let edge = u32::try_from(self.edges.len()).ok().filter(|edge| *edge < DENIAL);
+        let edge = edge.ok_or(Skip::Limit)?;
         self.edge_ids.insert(key, edge);
         let party = |id: u32| &self.parties[id as usize].party;
         let ends = (party(key.source), party(key.destination));

@@ -29,6 +29,7 @@ mod resolve;
 mod sample;
 mod sum;
 pub mod time;
+pub mod wording;
 
 pub use config::{Backend, Caps, Config, ExternalPeers, Scope, Subjects};
 pub use directory::{Directory, NoObjects};

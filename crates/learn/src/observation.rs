@@ -3,6 +3,7 @@
 //! A decoder fills these in without judging: absent stays absent, and what a source cannot know
 //! (a reply, a client port, an address) is never made up. The classifier decides.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -244,6 +245,15 @@ pub struct PolicyRef {
     pub namespace: Option<Arc<str>>,
     /// Name.
     pub name: Arc<str>,
+}
+
+impl fmt::Display for PolicyRef {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(formatter, "{} {namespace}/{}", self.kind, self.name),
+            None => write!(formatter, "{} {}", self.kind, self.name),
+        }
+    }
 }
 
 /// A service that a client addressed.

@@ -77,7 +77,6 @@ impl<D: Directory> Learner<D> {
         let counters = &self.counters;
         let mut funnel = Funnel {
             received: counters.received,
-            violations: counters.violations,
             errors: counters.errors,
             lost: counters.lost,
             ..Funnel::default()
@@ -91,11 +90,8 @@ impl<D: Directory> Learner<D> {
     fn finish(&self, proposal: &mut Proposal, denials: &[Denial]) {
         proposal.learned_since = self.first;
         proposal.gaps = self.gaps(&self.nodes_of(proposal));
-        proposal.denials = denials
-            .iter()
-            .filter(|denial| !denial.violation && is_about(denial, proposal))
-            .cloned()
-            .collect();
+        proposal.denials =
+            denials.iter().filter(|denial| is_about(denial, proposal)).cloned().collect();
     }
 
     fn nodes_of(&self, proposal: &Proposal) -> Vec<Arc<str>> {
@@ -143,8 +139,8 @@ fn host(node: &str) -> &str {
 
 fn is_about(denial: &Denial, proposal: &Proposal) -> bool {
     let side = match proposal.direction {
-        Direction::Egress => &denial.source,
-        Direction::Ingress => &denial.destination,
+        Direction::Egress => &denial.source.peer,
+        Direction::Ingress => &denial.destination.peer,
     };
     let same = side.kind.as_ref() == Some(&proposal.subject.kind)
         && side.namespace.as_ref() == Some(&proposal.subject.namespace)

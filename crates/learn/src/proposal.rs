@@ -10,7 +10,7 @@ use netenf_policy::{Labels, Protocol, Selector};
 use crate::classify::Skip;
 use crate::config::Backend;
 use crate::identity::{Workload, WorkloadSelector};
-use crate::observation::{Direction, NodeState};
+use crate::observation::{Direction, NodeState, PolicyRef};
 use crate::time::Timestamp;
 
 /// Everything that was learned. Byte for byte the same for the same observations in any order.
@@ -255,21 +255,21 @@ pub struct Suggestion {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Denial {
     /// Who was denied.
-    pub source: Peer,
-    /// From whom.
-    pub destination: Peer,
+    pub source: SeenEnd,
+    /// By whose side, or on the way to whom.
+    pub destination: SeenEnd,
     /// On whose side.
     pub direction: Option<Direction>,
     /// Protocol.
     pub protocol: Option<Protocol>,
     /// Port.
     pub port: Option<u16>,
-    /// The policy that denied it, as `kind namespace/name`, where the source tells.
-    pub by: Option<String>,
-    /// Whether it counts as a violation of a policy of ours.
-    pub violation: bool,
-    /// How often.
+    /// The policy that denied it, where the source tells.
+    pub by: Option<Arc<PolicyRef>>,
+    /// Connections.
     pub count: u64,
+    /// Observations: they counted as skipped.
+    pub observations: u64,
     /// First seen.
     pub first: Option<Timestamp>,
     /// Last seen.
@@ -313,7 +313,8 @@ pub struct Funnel {
     pub skipped: BTreeMap<&'static str, u64>,
     /// Seen, but not expressed by a rule.
     pub uncovered: u64,
-    /// Denied by policies of ours.
+    /// Not allowed by policies of ours. The learner knows no policies and leaves it 0; it is for those who
+    /// judge the outcome to move observations here from where the learner counted them.
     pub violations: u64,
     /// Could not be decoded.
     pub errors: u64,

@@ -124,8 +124,14 @@ pub(crate) struct DenialKey {
     pub(crate) edge: (u32, u32, Option<u16>, Option<Protocol>),
     pub(crate) direction: Option<Direction>,
     pub(crate) by: Option<Arc<PolicyRef>>,
-    /// Whether a policy of ours denied it.
-    pub(crate) ours: bool,
+}
+
+/// What is known of a denial.
+#[derive(Debug, Clone)]
+pub(crate) struct DenialSum {
+    pub(crate) key: DenialKey,
+    pub(crate) note: NoteSum,
+    pub(crate) connections: u64,
 }
 
 /// Counters of observations that are decided at once.
@@ -133,7 +139,6 @@ pub(crate) struct DenialKey {
 pub(crate) struct Counters {
     pub(crate) received: u64,
     pub(crate) skipped: BTreeMap<Skip, u64>,
-    pub(crate) violations: u64,
     pub(crate) errors: u64,
     pub(crate) lost: u64,
 }

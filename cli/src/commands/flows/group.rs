@@ -18,7 +18,7 @@ struct Group<'a> {
     count: u64,
     first: Option<Timestamp>,
     last: Option<Timestamp>,
-    by: Option<&'a str>,
+    by: Option<String>,
 }
 
 /// The groups as a table.
@@ -38,7 +38,7 @@ pub(super) fn table(outcome: &Outcome, wide: bool) -> String {
             group.verdict.to_owned(),
         ];
         if wide {
-            row.extend([time(group.first), group.by.unwrap_or_default().to_owned()]);
+            row.extend([time(group.first), group.by.unwrap_or_default()]);
         }
         table.row(row);
     }
@@ -83,15 +83,15 @@ fn groups(outcome: &Outcome) -> Vec<Group<'_>> {
         by: None,
     });
     let denied = outcome.denials.iter().map(|denial| Group {
-        source: &denial.source,
-        destination: &denial.destination,
+        source: &denial.source.peer,
+        destination: &denial.destination.peer,
         protocol: denial.protocol,
         port: denial.port,
         verdict: "DENIED",
         count: denial.count,
         first: denial.first,
         last: denial.last,
-        by: denial.by.as_deref(),
+        by: denial.by.as_ref().map(ToString::to_string),
     });
     let mut groups: Vec<Group<'_>> = denied.chain(allowed).collect();
     // Denials first: they are what people look for.

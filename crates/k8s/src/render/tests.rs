@@ -202,10 +202,11 @@ fn what_was_cut_and_what_was_denied_stands_in_conditions() {
     };
     let caps = learn::Caps { ports: 1, ..learn::Caps::default() };
     let config = Config { caps, ..Config::default() };
-    let packets = [opened(1, 1), opened(2, 1), denied.clone(), denied];
+    let again = Observation { source_port: Some(41_000), ..denied.clone() };
+    let packets = [opened(1, 1), opened(2, 1), denied.clone(), denied, again];
     for object in objects(config, &packets) {
         let truncated = condition_of(&object, "Truncated").unwrap();
-        assert_eq!(truncated.message, "1 ports of one peer over the limit of 1");
+        assert_eq!(truncated.message, "1 port of one peer over the limit of 1");
         let blocked = condition_of(&object, "Blocked").unwrap();
         assert_eq!(
             blocked.message,

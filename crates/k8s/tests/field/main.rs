@@ -54,8 +54,8 @@ fn objects(path: &Path) -> Vec<Object> {
     objects
 }
 
-fn config(wanted: &Wanted, istio: bool, policies: &[WorkloadNetworkPolicy]) -> Config {
-    let mut config = Config { policies: monitor::names(policies), ..Config::default() };
+fn config(wanted: &Wanted, istio: bool) -> Config {
+    let mut config = Config::default();
     config.caps.ports = wanted.ports.unwrap_or(config.caps.ports);
     config.ambient_probe_v6_prefix =
         wanted.ambient_prefix.unwrap_or(config.ambient_probe_v6_prefix);
@@ -117,7 +117,7 @@ fn outcome(case: &Path, records: &[Record]) -> Outcome {
     let istio = records.iter().any(|record| {
         matches!(record, Record::Flow(flow) if flow.provider == netenf_learn::Provider::Ztunnel)
     });
-    let config = config(&wanted, istio, &policies(case));
+    let config = config(&wanted, istio);
     let mut learner = Learner::new(config, index(case, &wanted));
     for record in records {
         match record {
@@ -130,7 +130,7 @@ fn outcome(case: &Path, records: &[Record]) -> Outcome {
 }
 
 /// What the case's policies say of what was seen: each with its violations.
-fn violations(case: &Path, outcome: &Outcome) -> String {
+fn violations(case: &Path, outcome: &mut Outcome) -> String {
     let mut text = String::new();
     let policies = policies(case);
     let guards: Vec<Guard> = policies
@@ -142,7 +142,7 @@ fn violations(case: &Path, outcome: &Outcome) -> String {
         })
         .collect();
     let index = index(case, &wanted(case));
-    let denied = monitor::denied(&index, &guards, index.policies(), &outcome.edges);
+    let denied = monitor::judge(&index, &guards, index.policies(), outcome);
     for mut policy in policies {
         let mode = policy.spec.mode;
         let own = denied.iter().filter(|one| Some(&one.policy.1) == policy.metadata.name.as_ref());
@@ -180,12 +180,11 @@ fn told(outcome: &Outcome) -> String {
         let end = |peer| serde_json::to_string(&render::peer(peer)).unwrap();
         let _ = writeln!(
             text,
-            "- denied {}x by {:?}, violation: {}: {} -> {} {:?}",
+            "- denied {}x by {}: {} -> {} {:?}",
             denial.count,
-            denial.by,
-            denial.violation,
-            end(&denial.source),
-            end(&denial.destination),
+            denial.by.as_ref().map_or_else(|| "?".to_owned(), ToString::to_string),
+            end(&denial.source.peer),
+            end(&denial.destination.peer),
             denial.port,
         );
     }
@@ -210,9 +209,11 @@ fn every_case_comes_to_what_is_expected() {
     let mut wrong = Vec::new();
     for case in cases() {
         let name = case.file_name().unwrap().to_string_lossy().into_owned();
-        let outcome = outcome(&case, &records(&case));
+        let mut outcome = outcome(&case, &records(&case));
         assert_eq!(outcome.funnel.sum(), outcome.funnel.received, "{name}: counters add up");
-        let text = told(&outcome) + &violations(&case, &outcome);
+        let violations = violations(&case, &mut outcome);
+        assert_eq!(outcome.funnel.sum(), outcome.funnel.received, "{name}: judging moves, no more");
+        let text = told(&outcome) + &violations;
         let path = case.join("expected.yaml");
         if update {
             std::fs::write(&path, &text).unwrap();

@@ -7,16 +7,15 @@ use netenf_policy::Protocol;
 
 use super::{DENIALS_LIMIT, Ends, Learner};
 use crate::classify::Skip;
-use crate::connection::Sign;
+use crate::connection::{Denied, Sign};
 use crate::directory::{Directory, ServiceTarget};
 use crate::identity::Party;
-use crate::name::policy_name;
 use crate::observation::{
     Direction, DnsAnswer, End, Entities, Event, Observation, Provider, Reporter, ServiceRef,
     Transport,
 };
 use crate::resolve::Resolved;
-use crate::sum::{DenialKey, NoteSum, keep_smallest};
+use crate::sum::{DenialKey, DenialSum, NoteSum, keep_smallest};
 
 /// The service of the API server.
 const API_SERVICE: &str = "default/kubernetes";
@@ -24,8 +23,8 @@ const API_SERVICE: &str = "default/kubernetes";
 const NAMES_LIMIT: usize = 1 << 17;
 
 impl<D: Directory> Learner<D> {
-    /// A denial teaches no rule. It is a violation where a policy of ours, or none that the source can
-    /// name, denied it; another's policy is named on the proposal (case B82).
+    /// A denial teaches no rule; who denied is told on the proposal (case B82). Whether it violates a
+    /// policy of ours is for those to say who know the policies.
     pub(super) fn take_denied(
         &mut self,
         observation: &Observation,
@@ -40,54 +39,52 @@ impl<D: Directory> Learner<D> {
         {
             return Err(Skip::TransientIdentity);
         }
-        if let Some(protocol) = protocol {
-            self.report(observation, ends, protocol, Sign::Refused);
-        }
         let direction = observation.direction.or(match observation.reporter {
             Some(Reporter::Source) => Some(Direction::Egress),
             Some(Reporter::Destination) => Some(Direction::Ingress),
             None => None,
         });
-        let ours = self.denied_by_ours(observation, ends);
         let key = DenialKey {
             edge: (ends.source, ends.destination, observation.destination_port, protocol),
             direction,
             by: observation.denied_by.clone(),
-            ours,
         };
-        if self.denials.len() < DENIALS_LIMIT || self.denials.contains_key(&key) {
-            self.denials.entry(key).or_insert(NoteSum::EMPTY).add(observation.time);
-        }
-        if ours {
-            self.counters.violations += 1;
-            return Ok(());
+        let denial = self.denial(key);
+        let weight = u32::try_from(observation.connections).unwrap_or(u32::MAX).max(1);
+        let connections = match protocol {
+            Some(protocol) => {
+                let denied = Denied { denial, weight };
+                self.report(observation, ends, protocol, Sign::Denied(denied))
+            }
+            // Nothing tells which reports of other protocols are of one exchange.
+            None => weight,
+        };
+        if let Some(denial) = denial {
+            let sum = &mut self.denials[denial as usize];
+            sum.note.add(observation.time);
+            sum.connections += u64::from(connections);
         }
         Err(Skip::Denied)
+    }
+
+    /// The number of a denial; `None` over the limit.
+    fn denial(&mut self, key: DenialKey) -> Option<u32> {
+        if let Some(&denial) = self.denial_ids.get(&key) {
+            return Some(denial);
+        }
+        let denial = u32::try_from(self.denials.len()).ok()?;
+        if self.denials.len() >= DENIALS_LIMIT {
+            return None;
+        }
+        self.denial_ids.insert(key.clone(), denial);
+        self.denials.push(DenialSum { key, note: NoteSum::EMPTY, connections: 0 });
+        Some(denial)
     }
 
     /// A pod that the source took for something outside: its identity was not known yet (case B59).
     fn is_unknown_pod(&self, end: &End, party: u32) -> bool {
         let is_pod = self.parties[party as usize].party.workload().is_some();
         is_pod && end.endpoint.pod.is_none() && end.endpoint.entities.contains(Entities::WORLD)
-    }
-
-    fn denied_by_ours(&self, observation: &Observation, ends: Ends) -> bool {
-        let ours = &self.config.policies;
-        match (&observation.denied_by, observation.provider) {
-            (Some(by), _) => {
-                let namespace = by.namespace.clone().unwrap_or_default();
-                ours.contains(&(namespace, by.name.clone()))
-            }
-            (None, Provider::Hubble | Provider::Goldmane) => true,
-            // ztunnel names no policy when none allowed it: ours is to blame only where we have one.
-            (None, Provider::Ztunnel) => {
-                let workload = self.parties[ends.destination as usize].party.workload();
-                workload.is_some_and(|workload| {
-                    let name = policy_name(workload, Direction::Ingress).into();
-                    ours.contains(&(workload.namespace.clone(), name))
-                })
-            }
-        }
     }
 
     pub(super) fn take_inexpressible(&mut self, observation: &Observation) -> Result<(), Skip> {

@@ -248,7 +248,7 @@ fn kinds_without_proposals_are_told() {
 }
 
 #[test]
-fn denials_are_violations_of_ours_or_name_who_denied() {
+fn denials_teach_nothing_and_name_who_denied() {
     let denied = |by: Option<&str>| Observation {
         verdict: crate::Verdict::Dropped,
         drop_reason: Some(DropReason::Policy),
@@ -258,14 +258,17 @@ fn denials_are_violations_of_ours_or_name_who_denied() {
         }),
         ..packet("web:40000 > db:5432 SYN")
     };
-    let config = Config { policies: [("shop".into(), "ours".into())].into(), ..Config::default() };
-    let packets =
-        [denied(None), denied(Some("ours")), denied(Some("theirs")), packet("web:1 > api:80 SYN")];
-    let outcome = learned_with(&config, &packets);
-    assert_eq!((outcome.funnel.violations, outcome.funnel.skipped.get("Denied")), (2, Some(&1)));
-    let violations: Vec<bool> = outcome.denials.iter().map(|denial| denial.violation).collect();
-    assert_eq!(violations, [true, true, false]);
-    assert_eq!(of(&outcome, "web", Direction::Egress).unwrap().denials.len(), 1);
+    let again = Observation { source_port: Some(41_000), ..denied(Some("theirs")) };
+    let theirs = denied(Some("theirs"));
+    let packets = [denied(None), theirs.clone(), theirs, again, packet("web:1 > api:80 SYN")];
+    let outcome = learned_with(&Config::default(), &packets);
+    assert_eq!((outcome.funnel.violations, outcome.funnel.skipped.get("Denied")), (0, Some(&4)));
+    let by = |denial: &crate::proposal::Denial| {
+        (denial.by.as_ref().map(ToString::to_string), denial.count)
+    };
+    let theirs = Some("NetworkPolicy shop/theirs".to_owned());
+    assert_eq!(outcome.denials.iter().map(by).collect::<Vec<_>>(), [(None, 1), (theirs, 2)]);
+    assert_eq!(of(&outcome, "web", Direction::Egress).unwrap().denials.len(), 2);
 }
 
 #[rstest]

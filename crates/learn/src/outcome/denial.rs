@@ -1,47 +1,47 @@
-//! Denials that were seen, for people.
+//! Denials that were seen: for people, and for those who know which policies are ours.
+
+use std::sync::Arc;
+
+use netenf_policy::Protocol;
 
 use crate::directory::Directory;
 use crate::learner::Learner;
+use crate::observation::{Direction, PolicyRef};
 use crate::outcome::cast::Cast;
 use crate::outcome::{Sorted, peer, recorded};
-use crate::proposal::Denial;
-use crate::sum::NoteSum;
+use crate::proposal::{Denial, SeenEnd};
+use crate::sum::{DenialSum, NoteSum};
+
+/// What makes denials one.
+type Key =
+    (SeenEnd, SeenEnd, Option<Direction>, Option<Protocol>, Option<u16>, Option<Arc<PolicyRef>>);
 
 /// All denials, sorted.
 pub(super) fn denials<D: Directory>(learner: &Learner<D>, cast: &Cast) -> Vec<Denial> {
-    let mut sums: Sorted<_, NoteSum> = Sorted::new();
-    for (key, sum) in &learner.denials {
+    let mut sums: Sorted<Key, (u64, NoteSum)> = Sorted::new();
+    for DenialSum { key, note: sum, connections } in &learner.denials {
         let (source, destination, port, protocol) = key.edge;
-        let describe = |id| peer::describe(learner, cast, cast.of(id));
-        let unified = (
-            describe(source),
-            describe(destination),
-            key.direction,
-            protocol,
-            port,
-            key.by.clone(),
-            key.ours,
-        );
-        let known = sums.entry(unified).or_insert(NoteSum::EMPTY);
+        let end = |id| peer::seen(learner, cast, cast.of(id));
+        let (source, destination) = (end(source), end(destination));
+        let unified = (source, destination, key.direction, protocol, port, key.by.clone());
+        let (count, known) = sums.entry(unified).or_insert((0, NoteSum::EMPTY));
+        *count += connections;
         known.observations += sum.observations;
         known.first = known.first.min(sum.first);
         known.last = known.last.max(sum.last);
     }
-    let denial = |((source, destination, direction, protocol, port, by, ours), sum): (
-        (_, _, _, _, _, Option<std::sync::Arc<crate::observation::PolicyRef>>, bool),
-        NoteSum,
+    let denial = |((source, destination, direction, protocol, port, by), (count, sum)): (
+        Key,
+        (u64, NoteSum),
     )| Denial {
         source,
         destination,
         direction,
         protocol,
         port,
-        violation: ours,
-        by: by.map(|by| match &by.namespace {
-            Some(namespace) => format!("{} {namespace}/{}", by.kind, by.name),
-            None => format!("{} {}", by.kind, by.name),
-        }),
-        count: sum.observations,
+        by,
+        count,
+        observations: sum.observations,
         first: recorded(sum.first),
         last: recorded(sum.last),
     };

@@ -18,6 +18,7 @@ use crate::outcome::{Sorted, peer, recorded};
 use crate::proposal::{
     Evidence, Peer, Proposal, Provenance, Reason, RulePeer, Suggestion, Uncovered, Unplaced,
 };
+use crate::wording::count;
 
 /// All proposals in the making.
 #[derive(Default)]
@@ -252,7 +253,8 @@ impl Draft {
         let mut items: Vec<Uncovered> =
             items.map(|(item, sum)| uncovered(identity, item, sum)).collect();
         if items.len() > limit {
-            told.push(format!("{} uncovered items over the limit of {limit}", items.len() - limit));
+            let over = count(items.len() - limit, "uncovered item");
+            told.push(format!("{over} over the limit of {limit}"));
             items.sort_by_key(|item| {
                 let is_told = item.reason == Reason::Truncated;
                 (!is_told, Reverse(item.count), item.id.clone())
@@ -272,14 +274,14 @@ impl Draft {
     /// What stands for the whole of it where it is over the limit of proposals.
     fn over_limit(&self, caps: &Caps) -> Sum {
         let rules = self.rules.values().flat_map(Few::values).map(weight);
-        let count =
+        let connections =
             rules.chain(self.uncovered.values().map(|sum| sum.count)).fold(0, u64::saturating_add);
         let note = format!(
-            "over the limit of {} proposals: raise the limit or exclude workloads",
-            caps.proposals
+            "over the limit of {}: raise the limit or exclude workloads",
+            count(caps.proposals, "proposal")
         );
         Sum {
-            count,
+            count: connections,
             reason: Some(Reason::Truncated),
             notes: [note.into()].into(),
             ..Sum::default()
@@ -294,13 +296,13 @@ impl Draft {
         let mut cut = BTreeSet::new();
         let mut items = Vec::new();
         if !over.is_empty() {
-            self.told.push(format!("{} peers over the limit of {}", over.len(), caps.rules));
-            let count = over.iter().flat_map(|(_, ports)| ports.values().map(weight)).sum();
+            let peers = count(over.len(), "peer");
+            self.told.push(format!("{peers} over the limit of {}", caps.rules));
+            let connections = over.iter().flat_map(|(_, ports)| ports.values().map(weight)).sum();
             let note = format!(
-                "{} peers, the rarest, have no rule: raise the limit or exclude them",
-                over.len()
+                "no rule for {peers}, the rarest: raise the limit or exclude what is not needed"
             );
-            items.push((Peer::default(), count, note));
+            items.push((Peer::default(), connections, note));
         }
         for (rule, ports) in over {
             cut.extend(ports.keys().map(|at| (rule.clone(), *at)));
@@ -310,14 +312,10 @@ impl Draft {
             let Some(peer) = over.first().and_then(|(_, peers)| peers.keys().next()) else {
                 continue;
             };
-            self.told.push(format!(
-                "{} ports of one peer over the limit of {}",
-                over.len(),
-                caps.ports
-            ));
-            let count = over.iter().map(|(_, peers)| weight(peers)).sum();
-            let note = format!("{} ports, the rarest, have no rule", over.len());
-            items.push((peer.clone(), count, note));
+            let ports = count(over.len(), "port");
+            self.told.push(format!("{ports} of one peer over the limit of {}", caps.ports));
+            let connections = over.iter().map(|(_, peers)| weight(peers)).sum();
+            items.push((peer.clone(), connections, format!("no rule for {ports}, the rarest")));
             cut.extend(over.into_iter().map(|(at, _)| (rule.clone(), *at)));
         }
         items.extend(self.limit_entries(caps, &mut cut));
@@ -349,11 +347,12 @@ impl Draft {
         }
         kept.sort_by_cached_key(|(_, _, peers)| std::cmp::Reverse(rank(peers)));
         let over = kept.split_off(caps.entries);
-        let count = over.iter().map(|(_, _, peers)| weight(peers)).sum();
-        let note = format!("{} ports of peers, the rarest, have no rule", over.len());
-        self.told.push(format!("{} ports of peers over the limit of {}", over.len(), caps.entries));
+        let connections = over.iter().map(|(_, _, peers)| weight(peers)).sum();
+        let ports = count(over.len(), "port");
+        self.told.push(format!("{ports} of all peers over the limit of {}", caps.entries));
+        let note = format!("no rule for {ports} of all peers, the rarest");
         cut.extend(over.into_iter().map(|(rule, at, _)| (rule.clone(), *at)));
-        Some((Peer::default(), count, note))
+        Some((Peer::default(), connections, note))
     }
 }
 

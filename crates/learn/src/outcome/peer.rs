@@ -9,7 +9,7 @@ use crate::learner::Learner;
 use crate::name::without_search_domain;
 use crate::observation::Network;
 use crate::outcome::cast::Cast;
-use crate::proposal::{Peer, RulePeer};
+use crate::proposal::{Peer, RulePeer, SeenEnd};
 
 /// Describes the end `id`.
 pub(super) fn describe<D: Directory>(learner: &Learner<D>, cast: &Cast, id: u32) -> Peer {
@@ -18,6 +18,11 @@ pub(super) fn describe<D: Directory>(learner: &Learner<D>, cast: &Cast, id: u32)
         peer.names = meant_names(learner, cast, id);
     }
     peer
+}
+
+/// The end `id` as policies see it.
+pub(super) fn seen<D: Directory>(learner: &Learner<D>, cast: &Cast, id: u32) -> SeenEnd {
+    SeenEnd { peer: describe(learner, cast, id), labels: cast.labels(learner, id) }
 }
 
 /// The names of `id`: as they were meant, then as they were asked for where that differs (case B49).

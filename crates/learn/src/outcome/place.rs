@@ -16,7 +16,7 @@ use crate::outcome::cast::Cast;
 use crate::outcome::draft::{Drafts, Item, Sum};
 use crate::outcome::edge::{Edge, Fate, Merged};
 use crate::outcome::{dns, enforces, peer};
-use crate::proposal::{Funnel, Peer, Provenance, Reason, RulePeer, SeenEdge, SeenEnd};
+use crate::proposal::{Funnel, Peer, Provenance, Reason, RulePeer, SeenEdge};
 use crate::sum::{CandidateKey, CandidateSum, EdgeKey, NoteSum};
 
 mod fit;
@@ -103,13 +103,9 @@ impl<'a, D: Directory> Placer<'a, D> {
     }
 
     fn seen(&self, key: &EdgeKey, traffic: &Traffic, observations: u64) -> SeenEdge {
-        let end = |id: u32| SeenEnd {
-            peer: peer::describe(self.learner, self.cast, id),
-            labels: self.cast.labels(self.learner, id),
-        };
         SeenEdge {
-            source: end(key.source),
-            destination: end(key.destination),
+            source: peer::seen(self.learner, self.cast, key.source),
+            destination: peer::seen(self.learner, self.cast, key.destination),
             protocol: key.protocol,
             port: key.port,
             count: traffic.sum.count,
