@@ -320,7 +320,11 @@ fn denied(session: &Session, policy: &Resource, edges: &[SeenEdge]) -> Vec<monit
             netenf_api::Direction::Ingress => &one.edge.source.peer,
         };
         let peer = netenf_k8s::render::peer(peer);
-        !known.iter().any(|item| item.port == Some(one.edge.port) && is_same(&item.peer, &peer))
+        let protocol = netenf_k8s::render::protocol(one.edge.protocol);
+        !known.iter().any(|item| {
+            (item.port, item.protocol) == (Some(one.edge.port), protocol)
+                && is_same(&item.peer, &peer)
+        })
     });
     denied
 }

@@ -37,6 +37,8 @@ struct Edge {
     destination: End,
     protocol: Protocol,
     port: u16,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    port_names: Vec<String>,
     count: u64,
     observations: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -170,6 +172,7 @@ impl Edge {
             destination: End::of(&edge.destination),
             protocol: render::protocol(edge.protocol),
             port: edge.port,
+            port_names: edge.port_names.iter().map(ToString::to_string).collect(),
             count: edge.count,
             observations: edge.observations,
             first: edge.first.and_then(render::time),
@@ -193,6 +196,7 @@ impl Edge {
             destination: self.destination.seen(),
             protocol,
             port: self.port,
+            port_names: self.port_names.iter().map(|name| name.as_str().into()).collect(),
             count: self.count,
             observations: self.observations,
             learned: true,

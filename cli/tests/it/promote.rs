@@ -65,7 +65,7 @@ fn protecting_is_refused_unless_each_item_passes_or_is_accepted() {
     exit 1
     ----- stdout -----
     PREFLIGHT  deployment-web-egress  window 25h >= 24h                                            pass
-    PREFLIGHT  deployment-web-egress  new rules in the last 60m: 0                                 pass
+    PREFLIGHT  deployment-web-egress  new rules in the last 1h: 0                                  pass
     PREFLIGHT  deployment-web-egress  uncovered: 2 (External api.example.com 443/TCP [ujr958z], Unanswered db 9999/TCP [uv1v9c5])  FAIL  (allow them with kubectl netenf allow ID, or accept their loss with --accept-uncovered ID,… or all)
     PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 0                 pass
     PREFLIGHT  deployment-web-egress  enforcer: a folder cannot tell what enforces in the cluster  warn
@@ -78,7 +78,7 @@ fn protecting_is_refused_unless_each_item_passes_or_is_accepted() {
     exit 1
     ----- stdout -----
     PREFLIGHT  deployment-web-egress  window 25h < 30h                                             FAIL  (record longer, or accept with --accept window)
-    PREFLIGHT  deployment-web-egress  new rules in the last 2d: 2                                  FAIL  (wait until nothing new comes, or accept with --accept quiet)
+    PREFLIGHT  deployment-web-egress  new rules in the last 2d: 1                                  FAIL  (wait until nothing new comes, or accept with --accept quiet)
     PREFLIGHT  deployment-web-egress  uncovered: 0                                                 pass
     PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 0                 pass
     PREFLIGHT  deployment-web-egress  enforcer: a folder cannot tell what enforces in the cluster  warn
@@ -92,7 +92,7 @@ fn protecting_is_refused_unless_each_item_passes_or_is_accepted() {
     exit 0
     ----- stdout -----
     PREFLIGHT  deployment-web-egress  window 25h < 30h                                             accepted
-    PREFLIGHT  deployment-web-egress  new rules in the last 2d: 2                                  accepted
+    PREFLIGHT  deployment-web-egress  new rules in the last 2d: 1                                  accepted
     PREFLIGHT  deployment-web-egress  uncovered: 0                                                 pass
     PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 0                 pass
     PREFLIGHT  deployment-web-egress  enforcer: a folder cannot tell what enforces in the cluster  warn
@@ -142,7 +142,7 @@ fn the_preflight_as_json() {
             {
               "hint": null,
               "item": "quiet",
-              "message": "new rules in the last 60m: 0",
+              "message": "new rules in the last 1h: 0",
               "result": "pass"
             },
             {
@@ -184,7 +184,7 @@ fn a_dry_run_writes_nothing() {
     exit 0
     ----- stdout -----
     PREFLIGHT  statefulset-prometheus-egress  window 25h >= 24h                                            pass
-    PREFLIGHT  statefulset-prometheus-egress  new rules in the last 60m: 0                                 pass
+    PREFLIGHT  statefulset-prometheus-egress  new rules in the last 1h: 0                                  pass
     PREFLIGHT  statefulset-prometheus-egress  uncovered: 0                                                 pass
     PREFLIGHT  statefulset-prometheus-egress  recorded connections that would be denied: 0                 pass
     PREFLIGHT  statefulset-prometheus-egress  enforcer: a folder cannot tell what enforces in the cluster  warn
@@ -202,13 +202,13 @@ fn one_that_cannot_protect_holds_all_back_and_every_preflight_is_shown() {
     exit 1
     ----- stdout -----
     PREFLIGHT  deployment-web-egress   window 25h >= 24h                                            pass
-    PREFLIGHT  deployment-web-egress   new rules in the last 60m: 0                                 pass
+    PREFLIGHT  deployment-web-egress   new rules in the last 1h: 0                                  pass
     PREFLIGHT  deployment-web-egress   uncovered: 0                                                 pass
     PREFLIGHT  deployment-web-egress   recorded connections that would be denied: 0                 pass
     PREFLIGHT  deployment-web-egress   enforcer: a folder cannot tell what enforces in the cluster  warn
     PREFLIGHT  deployment-web-egress   DNS is allowed                                               pass
     PREFLIGHT  deployment-web-ingress  window 25h >= 24h                                            pass
-    PREFLIGHT  deployment-web-ingress  new rules in the last 60m: 0                                 pass
+    PREFLIGHT  deployment-web-ingress  new rules in the last 1h: 0                                  pass
     PREFLIGHT  deployment-web-ingress  uncovered: 0                                                 pass
     PREFLIGHT  deployment-web-ingress  recorded connections that would be denied: 0                 pass
     PREFLIGHT  deployment-web-ingress  enforcer: a folder cannot tell what enforces in the cluster  warn
@@ -222,7 +222,7 @@ fn one_that_cannot_protect_holds_all_back_and_every_preflight_is_shown() {
     exit 0
     ----- stdout -----
     PREFLIGHT  deployment-web-ingress  window 25h >= 24h                                            pass
-    PREFLIGHT  deployment-web-ingress  new rules in the last 60m: 0                                 pass
+    PREFLIGHT  deployment-web-ingress  new rules in the last 1h: 0                                  pass
     PREFLIGHT  deployment-web-ingress  uncovered: 0                                                 pass
     PREFLIGHT  deployment-web-ingress  recorded connections that would be denied: 0                 pass
     PREFLIGHT  deployment-web-ingress  enforcer: a folder cannot tell what enforces in the cluster  warn

@@ -1,7 +1,7 @@
 //! An index of the cluster's objects: who a pod belongs to, who holds an address, what is behind a service.
 //!
-//! Objects are applied and deleted one by one, in any order; nothing is looked up in names. Owners are
-//! walked through `ownerReferences` to the top: a `ReplicaSet` is its Deployment's, a Job its `CronJob`'s,
+//! Objects are applied one by one, in any order, each in place of its older version; nothing is looked up
+//! in names. Owners are walked through `ownerReferences` to the top: a `ReplicaSet` is its Deployment's, a Job its `CronJob`'s,
 //! and a kind that we do not know (`Rollout`) is named as it is.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -29,7 +29,7 @@ pub struct Index {
     /// Namespaces of any object.
     covered: BTreeSet<Arc<str>>,
     pods: HashMap<Key, Pod>,
-    by_generate_name: HashMap<Key, Key>,
+    by_generate_name: HashMap<Key, BTreeSet<Key>>,
     by_address: HashMap<IpAddr, Vec<Key>>,
     /// Controllers of objects that are controlled themselves.
     owners: HashMap<Workload, Workload>,
@@ -41,13 +41,17 @@ pub struct Index {
     services: BTreeMap<Key, Service>,
     services_at: HashMap<IpAddr, BTreeSet<Key>>,
     node_ports: HashMap<(u16, Protocol), BTreeSet<Key>>,
-    /// Ready endpoints of services: pod keys with their ports, by service.
-    endpoints: BTreeMap<Key, Vec<Endpoint>>,
+    /// Endpoints of services by the object that lists them, ready or not: what is behind a service does
+    /// not change with that.
+    endpoints: BTreeMap<Key, BTreeMap<Arc<str>, Vec<Endpoint>>>,
     nodes: BTreeSet<Arc<str>>,
     node_addresses: HashMap<IpAddr, (Arc<str>, NodeAddress)>,
-    api_server: BTreeMap<u16, BTreeSet<IpAddr>>,
+    /// Ports and addresses of the API server by the object that lists them.
+    api_server: BTreeMap<Arc<str>, Vec<PortsAt>>,
     policies: Vec<netenf_policy::NetworkPolicy>,
-    diagnostics: Vec<Diagnostic>,
+    /// Places among `policies`.
+    policy_at: HashMap<Key, usize>,
+    diagnostics: BTreeMap<Key, Vec<Diagnostic>>,
 }
 
 /// What kind of address of a node it is.
@@ -63,6 +67,8 @@ enum NodeAddress {
 
 /// Namespace and name.
 type Key = (Arc<str>, Arc<str>);
+/// TCP ports and the addresses that have them.
+type PortsAt = (Vec<u16>, Vec<IpAddr>);
 
 #[derive(Debug, Clone)]
 struct Pod {
@@ -73,6 +79,7 @@ struct Pod {
     node: Option<Arc<str>>,
     addresses: Vec<IpAddr>,
     ports: Vec<NamedPort>,
+    generate_name: Option<Arc<str>>,
     /// When it got its addresses, and when it gave them back.
     start: Option<Timestamp>,
     end: Option<Timestamp>,
@@ -91,6 +98,7 @@ struct WorkloadEntry {
     /// Labels that its pods get.
     labels: Labels,
     ports: Vec<NamedPort>,
+    host_network: bool,
     origin: Origin,
 }
 
@@ -158,8 +166,8 @@ impl Index {
     }
 
     /// What could not be understood.
-    pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.diagnostics
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.diagnostics.values().flatten()
     }
 
     /// Labels of a namespace; every namespace carries its own name (Kubernetes sets it).

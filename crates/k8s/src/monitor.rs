@@ -186,6 +186,7 @@ impl<'a> Judges<'a> {
             observations: denial.observations,
             learned: false,
             skipped: Some(learn::classify::Skip::Denied),
+            port_names: Vec::new(),
             first: denial.first,
             last: denial.last,
         };
@@ -226,8 +227,8 @@ fn denied_by_istio(guards: &[Guard], edge: &SeenEdge) -> Vec<Denied> {
 /// them: a side allows the edge if it allows one.
 fn verdict(index: &Index, policies: &[NetworkPolicy], edge: &SeenEdge) -> Verdict {
     let mut best: Option<Verdict> = None;
-    for source in ends(index, &edge.source) {
-        for destination in ends(index, &edge.destination) {
+    for source in ends(index, edge, &edge.source) {
+        for destination in ends(index, edge, &edge.destination) {
             let (source, protocol, port) = (source.clone(), edge.protocol, edge.port);
             let verdict = evaluate(policies, &Connection { source, destination, protocol, port });
             best = Some(match best {
@@ -247,12 +248,15 @@ fn better(one: Decision, other: Decision) -> Decision {
     if other.allowed && !one.allowed { other } else { one }
 }
 
-fn ends(index: &Index, end: &SeenEnd) -> Vec<End> {
+fn ends(index: &Index, edge: &SeenEdge, end: &SeenEnd) -> Vec<End> {
     if let (Some(namespace), Some(labels)) = (&end.peer.namespace, &end.labels) {
+        let named =
+            edge.port_names.iter().filter(|_| std::ptr::eq(end, &raw const edge.destination));
         return vec![End::Pod(Pod {
             namespace: namespace.clone(),
             namespace_labels: index.namespace_labels(namespace),
             labels: labels.clone(),
+            ports: named.map(|name| (name.clone(), edge.protocol, edge.port)).collect(),
             ..Pod::default()
         })];
     }
@@ -266,8 +270,7 @@ fn ends(index: &Index, end: &SeenEnd) -> Vec<End> {
         _ => {}
     }
     if addresses.is_empty() {
-        // An end without an address is one that no rule by address can be said to match.
-        addresses.push(IpAddr::from([0, 0, 0, 0]));
+        return vec![End::Unknown];
     }
     addresses.into_iter().map(End::Address).collect()
 }
@@ -280,6 +283,13 @@ pub fn violation(denied: &Denied, mode: Mode) -> Option<Violation> {
     let peer = match denied.direction {
         Direction::Egress => &edge.destination.peer,
         Direction::Ingress => &edge.source.peer,
+    };
+    // What becomes known of a peer later does not make it another.
+    let peer = learn::proposal::Peer {
+        addresses: Vec::new(),
+        names: Vec::new(),
+        service: None,
+        ..peer.clone()
     };
     let key = format!(
         "{}/{} {} {:?} {:?} {}",

@@ -1,10 +1,21 @@
 //! What must hold before a policy is enforced (DESIGN D13), item by item. Nothing is enforced before
 //! its effect was shown.
 
-use netenf_api::{Backend, Direction};
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::networking::v1::NetworkPolicySpec;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use netenf_api::{Backend, Direction, Protocol, Provenance};
+use netenf_learn as learn;
+use netenf_policy::{End, Pod};
 
 use crate::lifecycle::Resource;
+use crate::lower;
+use crate::merge::network_policy_allows;
 use crate::monitor::Denied;
+use crate::render::NAMESPACE_NAME;
+
+const UDP: netenf_policy::Protocol = netenf_policy::Protocol::Udp;
 
 /// One item of the preflight.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,7 +120,12 @@ fn window(facts: &Facts<'_>, limits: &Limits) -> Item {
 
 fn quiet(facts: &Facts<'_>, limits: &Limits) -> Item {
     let period = words(limits.quiet_period);
-    let evidence = facts.object.evidence().iter().filter(|rule| !rule.refused);
+    // What the cluster itself needs is there from the first day, seen or not.
+    let evidence = facts
+        .object
+        .evidence()
+        .iter()
+        .filter(|rule| !rule.refused && rule.provenance != Provenance::Infrastructure);
     let firsts =
         evidence.filter_map(|rule| rule.first_seen.as_ref()).map(|time| time.0.as_second());
     let Some(last) = facts.last else {
@@ -192,16 +208,7 @@ fn dns(facts: &Facts<'_>) -> Option<Item> {
     let egress = facts.object.backend() == Backend::Kubernetes
         && facts.object.direction() == Some(Direction::Egress);
     let spec = facts.object.kubernetes().filter(|_| egress)?;
-    let is_dns = |port: &k8s_openapi::api::networking::v1::NetworkPolicyPort| {
-        use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-        matches!(&port.port, Some(IntOrString::Int(53 | 5353)) | None)
-            || matches!(&port.port, Some(IntOrString::String(name)) if name.starts_with("dns"))
-    };
-    let mut rules = spec.egress.iter().flatten();
-    let allowed = rules.any(|rule| {
-        rule.ports.as_ref().is_none_or(|ports| ports.is_empty() || ports.iter().any(is_dns))
-    });
-    Some(if allowed {
+    Some(if allows_dns(facts.object, spec) {
         item("dns", Verdict::Pass, "DNS is allowed".to_owned())
     } else {
         Item {
@@ -211,11 +218,75 @@ fn dns(facts: &Facts<'_>) -> Option<Item> {
     })
 }
 
+/// Whether a question over UDP reaches a DNS server: the one of every distribution, or one that the
+/// evidence knows, by its namespace or by its address.
+fn allows_dns(object: &Resource, spec: &NetworkPolicySpec) -> bool {
+    let key = object.key();
+    let (policy, _) = lower::network_policy("", &key.namespace, &key.name, spec);
+    let known = object.evidence().iter().filter(|rule| {
+        !rule.refused && rule.protocol == Protocol::Udp && rule.peer.kind.as_deref() == Some("Dns")
+    });
+    let mut ports: BTreeSet<u16> = known.clone().filter_map(|rule| rule.port).collect();
+    // The service's port, and where CoreDNS listens in several distributions.
+    ports.extend([53, 5353]);
+    let allows = |end: &End, port: u16| {
+        network_policy_allows(&policy, learn::Direction::Egress, end, (UDP, port))
+    };
+    if ports.iter().any(|port| allows(&kube_dns(*port), *port)) {
+        return true;
+    }
+    known.into_iter().any(|rule| {
+        let port = rule.port.unwrap_or(53);
+        let address = rule.peer.address.as_deref().and_then(|address| address.parse().ok());
+        let by_address = address.is_some_and(|address| allows(&End::Address(address), port));
+        let namespace = rule.peer.namespace.as_deref();
+        by_address || namespace.is_some_and(|namespace| names_namespace(spec, namespace, port))
+    })
+}
+
+/// A pod of the DNS that every distribution has, with its port named as there.
+fn kube_dns(port: u16) -> End {
+    End::Pod(Pod {
+        namespace: "kube-system".into(),
+        namespace_labels: [(NAMESPACE_NAME, "kube-system")].into_iter().collect(),
+        labels: [("k8s-app", "kube-dns")].into_iter().collect(),
+        ports: vec![("dns".into(), UDP, port)],
+        ..Pod::default()
+    })
+}
+
+/// Whether a rule opens the UDP port to pods of that namespace by its name: which of its pods are the DNS
+/// is known to who wrote the rule.
+fn names_namespace(spec: &NetworkPolicySpec, namespace: &str, port: u16) -> bool {
+    let mut rules = spec.egress.iter().flatten();
+    rules.any(|rule| {
+        let mut ports = rule.ports.iter().flatten();
+        let opens = ports.any(|one| {
+            one.protocol.as_deref() == Some("UDP")
+                && one.port == Some(IntOrString::Int(i32::from(port)))
+        });
+        let mut peers = rule.to.iter().flatten();
+        let names = peers.any(|peer| {
+            let labels = peer.namespace_selector.as_ref().and_then(|it| it.match_labels.as_ref());
+            labels.and_then(|labels| labels.get(NAMESPACE_NAME)).map(String::as_str)
+                == Some(namespace)
+        });
+        opens && names
+    })
+}
+
+/// A span of time, without loss where it is one of whole units.
 fn words(seconds: i64) -> String {
     match seconds {
+        // One day is told in hours, as its flag's default is.
+        3_600..172_800 if seconds % 3_600 == 0 => format!("{}h", seconds / 3_600),
+        60..3_600 if seconds % 60 == 0 => format!("{}m", seconds / 60),
         ..120 => format!("{seconds}s"),
         120..7_200 => format!("{}m", seconds / 60),
         7_200..172_800 => format!("{}h", seconds / 3_600),
         _ => format!("{}d", seconds / 86_400),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,6 +62,16 @@ pub trait Directory {
         Vec::new()
     }
 
+    /// Whether the workload's pods share their nodes' network: policies see the nodes then.
+    fn is_host_network(&self, _workload: &Workload) -> bool {
+        false
+    }
+
+    /// What the workload's containers call a port, sorted.
+    fn port_names(&self, _workload: &Workload, _port: u16, _protocol: Protocol) -> Vec<Arc<str>> {
+        Vec::new()
+    }
+
     /// The nodes on which the workload has pods.
     fn nodes_of(&self, workload: &Workload) -> Vec<Arc<str>>;
 
@@ -174,6 +184,12 @@ impl<D: Directory + ?Sized> Directory for Arc<D> {
     }
     fn node_addresses(&self, node: Option<&str>) -> Vec<IpAddr> {
         (**self).node_addresses(node)
+    }
+    fn is_host_network(&self, workload: &Workload) -> bool {
+        (**self).is_host_network(workload)
+    }
+    fn port_names(&self, workload: &Workload, port: u16, protocol: Protocol) -> Vec<Arc<str>> {
+        (**self).port_names(workload, port, protocol)
     }
     fn nodes_of(&self, workload: &Workload) -> Vec<Arc<str>> {
         (**self).nodes_of(workload)

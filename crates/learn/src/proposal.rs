@@ -45,6 +45,8 @@ pub struct SeenEdge {
     pub protocol: Protocol,
     /// Port.
     pub port: u16,
+    /// What the destination's containers call the port: a policy may name it so.
+    pub port_names: Vec<Arc<str>>,
     /// Connections.
     pub count: u64,
     /// Observations.

@@ -45,7 +45,7 @@ pub(crate) fn resolve(
     }
     if let (Some(namespace), Some(named)) = (&endpoint.namespace, &endpoint.workload) {
         let named = Workload::new(namespace.clone(), named.kind.clone(), named.name.clone());
-        return Ok(of_workload(directory.owner(&named), endpoint));
+        return Ok(of_known(directory, directory.owner(&named), endpoint));
     }
     if let Some(found) = end.address.and_then(|address| by_address(directory, end, address, time)) {
         return Ok(found);
@@ -106,7 +106,7 @@ fn by_pod(
         (Some(Holder::Pod(holder)), named) if named.as_ref() != Some(&holder.workload) => {
             Err(Skip::InconsistentEndpoint)
         }
-        (_, Some(workload)) => Ok(of_workload(workload, endpoint)),
+        (_, Some(workload)) => Ok(of_known(directory, workload, endpoint)),
         (_, None) if !directory.covers(namespace) => Ok(inferred(namespace, pod, endpoint)),
         (_, None) => Ok(plain(Party::Pod { namespace: namespace.clone(), name: pod_name(pod) })),
     }
@@ -191,6 +191,27 @@ fn of_pod(entry: &PodEntry, endpoint: &Endpoint) -> Resolved {
         None
     };
     Resolved { party: Party::Workload(entry.workload.clone()), labels: None, note }
+}
+
+/// The party of a workload of which the directory may know more than the source.
+fn of_known(directory: &dyn Directory, workload: Workload, endpoint: &Endpoint) -> Resolved {
+    match on_host(directory, &workload) {
+        Some(node) => plain(node),
+        None => of_workload(workload, endpoint),
+    }
+}
+
+/// The node, or the nodes by the workload's name, that pods on the host's network are to policies.
+pub(crate) fn on_host(directory: &dyn Directory, workload: &Workload) -> Option<Party> {
+    if !directory.is_host_network(workload) {
+        return None;
+    }
+    let nodes = directory.nodes_of(workload);
+    let name = match nodes.as_slice() {
+        [node] => node.clone(),
+        _ => workload.name.clone(),
+    };
+    Some(Party::Node { name, workload: Some(workload.clone()) })
 }
 
 fn of_workload(workload: Workload, endpoint: &Endpoint) -> Resolved {

@@ -30,6 +30,8 @@ pub enum End {
     Pod(Pod),
     /// Something that is no pod: policies see its address only.
     Address(IpAddr),
+    /// Something of which not even the address is known: only a rule for everyone admits it.
+    Unknown,
 }
 
 /// What policies can see of a pod.
@@ -155,7 +157,7 @@ fn peer_matches(policy: &NetworkPolicy, peer: &Peer, end: &End) -> bool {
             };
             namespace && pods.as_ref().is_none_or(|selector| selector.matches(&pod.labels))
         }
-        (Peer::Pods { .. }, End::Address(_)) => false,
+        (Peer::Pods { .. }, End::Address(_) | End::Unknown) => false,
         (Peer::Block { cidr, except }, end) => addresses(end).any(|address| {
             cidr.contains(&address) && !except.iter().any(|out| out.contains(&address))
         }),
@@ -166,6 +168,7 @@ fn addresses(end: &End) -> impl Iterator<Item = IpAddr> {
     let (pod, single) = match end {
         End::Pod(pod) => (Some(pod.addresses.iter().copied()), None),
         End::Address(address) => (None, Some(*address)),
+        End::Unknown => (None, None),
     };
     pod.into_iter().flatten().chain(single)
 }
@@ -181,7 +184,7 @@ fn port_matches(port: &PortMatch, connection: &Connection) -> bool {
             End::Pod(pod) => pod.ports.iter().any(|(n, protocol, number)| {
                 n == name && *protocol == port.protocol && *number == connection.port
             }),
-            End::Address(_) => false,
+            End::Address(_) | End::Unknown => false,
         },
     }
 }

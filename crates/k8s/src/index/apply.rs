@@ -1,5 +1,6 @@
 //! Taking objects in.
 
+use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use netenf_learn::{Timestamp, Workload};
 use netenf_policy::Protocol;
 
-use super::{Endpoint, Index, Key, NamedPort, NodeAddress, Pod, controller, key};
+use super::{Endpoint, Index, Key, NamedPort, NodeAddress, Pod, PortsAt, controller, key};
 use crate::lower;
 use crate::object::{Object, labels};
 
@@ -45,8 +46,17 @@ impl Index {
                 if let Some(spec) = &policy.spec {
                     let (policy, diagnostics) =
                         lower::network_policy("NetworkPolicy", &namespace, &name, spec);
-                    self.policies.push(policy);
-                    self.diagnostics.extend(diagnostics);
+                    match self.policy_at.entry((namespace, name)) {
+                        Entry::Occupied(at) => {
+                            self.diagnostics.insert(at.key().clone(), diagnostics);
+                            self.policies[*at.get()] = policy;
+                        }
+                        Entry::Vacant(at) => {
+                            self.diagnostics.insert(at.key().clone(), diagnostics);
+                            at.insert(self.policies.len());
+                            self.policies.push(policy);
+                        }
+                    }
                 }
             }
             Object::Proposal(_) | Object::Policy(_) => {}
@@ -102,15 +112,16 @@ impl Index {
             host_network,
             node: spec.node_name.as_deref().map(Arc::from),
             ports: ports(&spec.containers),
+            generate_name: pod.metadata.generate_name.as_deref().map(Arc::from),
             start: status.start_time.as_ref().map(timestamp),
             // A finished pod owns no address any more; where it does not say when it finished, at once.
             end: if finished { Some(ends.max().unwrap_or(Timestamp(i64::MIN))) } else { None },
             addresses,
         };
-        self.insert_pod((namespace, name), entry, pod.metadata.generate_name.as_deref());
+        self.insert_pod((namespace, name), entry);
     }
 
-    fn insert_pod(&mut self, key: Key, pod: Pod, generate_name: Option<&str>) {
+    fn insert_pod(&mut self, key: Key, pod: Pod) {
         if let Some(old) = self.pods.remove(&key) {
             if let Some(pods) = self.pods_of.get_mut(&old.owner) {
                 pods.remove(&key);
@@ -120,14 +131,20 @@ impl Index {
                     holders.retain(|holder| *holder != key);
                 }
             }
+            if let Some(generated) = old.generate_name.map(|name| (key.0.clone(), name))
+                && let Some(pods) = self.by_generate_name.get_mut(&generated)
+            {
+                pods.remove(&key);
+            }
         }
         if !pod.host_network {
             for address in &pod.addresses {
                 self.by_address.entry(*address).or_default().push(key.clone());
             }
         }
-        if let Some(generate_name) = generate_name {
-            self.by_generate_name.insert((key.0.clone(), generate_name.into()), key.clone());
+        if let Some(generate_name) = &pod.generate_name {
+            let generated = (key.0.clone(), generate_name.clone());
+            self.by_generate_name.entry(generated).or_default().insert(key.clone());
         }
         self.note_owner_of(&pod);
         self.pods_of.entry(pod.owner.clone()).or_default().insert(key.clone());
@@ -141,7 +158,7 @@ impl Index {
             .labels
             .as_ref()
             .and_then(|labels| labels.get("kubernetes.io/service-name"));
-        let service: Arc<str> = label.map_or(name, |service| service.as_str().into());
+        let service: Arc<str> = label.map_or(name.clone(), |service| service.as_str().into());
         let ports: Vec<NamedPort> = slice
             .ports
             .iter()
@@ -152,16 +169,19 @@ impl Index {
             .collect();
         let addresses = slice.endpoints.iter().flat_map(|endpoint| &endpoint.addresses);
         let addresses: Vec<IpAddr> = addresses.filter_map(|address| address.parse().ok()).collect();
-        self.note_api_server(&namespace, &service, &ports, &addresses);
+        self.note_api_server((&namespace, &service), &name, vec![(tcp(&ports), addresses)]);
         let pods = slice.endpoints.iter().filter_map(|endpoint| endpoint.target_ref.as_ref());
         let pods = pods.filter(|target| target.kind.as_deref() == Some("Pod"));
         let pods: Vec<Arc<str>> =
             pods.filter_map(|target| target.name.as_deref()).map(Arc::from).collect();
-        self.add_endpoints((namespace, service), pods, &ports);
+        let endpoints = endpoints_of(&namespace, pods, &ports).collect();
+        self.endpoints.entry((namespace, service)).or_default().insert(name, endpoints);
     }
 
     fn apply_endpoints(&mut self, endpoints: &core::Endpoints) {
         let (namespace, service) = self.cover(&endpoints.metadata);
+        let mut all = Vec::new();
+        let mut listed = Vec::new();
         for subset in endpoints.subsets.iter().flatten() {
             let ports: Vec<NamedPort> = subset
                 .ports
@@ -171,43 +191,29 @@ impl Index {
                     named_port(port.name.as_deref(), port.protocol.as_deref(), port.port)
                 })
                 .collect();
-            let addresses: Vec<IpAddr> =
-                subset.addresses.iter().flatten().filter_map(|a| a.ip.parse().ok()).collect();
-            self.note_api_server(&namespace, &service, &ports, &addresses);
-            let pods =
-                subset.addresses.iter().flatten().filter_map(|address| address.target_ref.as_ref());
+            let addresses = subset.addresses.iter().flatten();
+            let pods = addresses.clone().filter_map(|address| address.target_ref.as_ref());
             let pods = pods.filter_map(|target| target.name.as_deref()).map(Arc::from).collect();
-            self.add_endpoints((namespace.clone(), service.clone()), pods, &ports);
+            all.extend(endpoints_of(&namespace, pods, &ports));
+            let addresses = addresses.filter_map(|address| address.ip.parse().ok()).collect();
+            listed.push((tcp(&ports), addresses));
         }
-    }
-
-    fn add_endpoints(&mut self, service: Key, pods: Vec<Arc<str>>, ports: &[NamedPort]) {
-        let namespace = service.0.clone();
-        let known = self.endpoints.entry(service).or_default();
-        for pod in pods {
-            let pod = (namespace.clone(), pod);
-            known.retain(|endpoint| endpoint.pod != pod);
-            known.push(Endpoint { pod, ports: ports.to_vec() });
-        }
+        self.note_api_server((&namespace, &service), &service, listed);
+        self.endpoints.entry((namespace, service.clone())).or_default().insert(service, all);
     }
 
     /// The API server announces itself as the endpoints of `default/kubernetes` (DESIGN D5).
-    fn note_api_server(
-        &mut self,
-        namespace: &str,
-        service: &str,
-        ports: &[NamedPort],
-        addresses: &[IpAddr],
-    ) {
-        if (namespace, service) == ("default", "kubernetes") {
-            for port in ports.iter().filter(|port| port.protocol == Protocol::Tcp) {
-                self.api_server.entry(port.number).or_default().extend(addresses);
-            }
+    fn note_api_server(&mut self, service: (&str, &str), by: &Arc<str>, listed: Vec<PortsAt>) {
+        if service == ("default", "kubernetes") {
+            self.api_server.insert(by.clone(), listed);
         }
     }
 
     fn apply_node(&mut self, node: &core::Node) {
         let name: Arc<str> = node.metadata.name.as_deref().unwrap_or_default().into();
+        if self.nodes.contains(&name) {
+            self.node_addresses.retain(|_, (node, _)| *node != name);
+        }
         let addresses = node.status.iter().flat_map(|status| status.addresses.iter().flatten());
         for address in addresses.filter_map(|address| address.address.parse::<IpAddr>().ok()) {
             self.node_addresses.insert(address, (name.clone(), NodeAddress::Own));
@@ -230,6 +236,20 @@ impl Index {
         }
         self.nodes.insert(name);
     }
+}
+
+fn tcp(ports: &[NamedPort]) -> Vec<u16> {
+    let tcp = ports.iter().filter(|port| port.protocol == Protocol::Tcp);
+    tcp.map(|port| port.number).collect()
+}
+
+/// The endpoints of one object.
+fn endpoints_of(
+    namespace: &Arc<str>,
+    pods: Vec<Arc<str>>,
+    ports: &[NamedPort],
+) -> impl Iterator<Item = Endpoint> {
+    pods.into_iter().map(|pod| Endpoint { pod: (namespace.clone(), pod), ports: ports.to_vec() })
 }
 
 /// Ports that containers declare.

@@ -23,13 +23,19 @@ impl Directory for Index {
     }
 
     fn pod(&self, namespace: &str, name: &PodName) -> Option<PodEntry> {
-        let key = match name {
-            PodName::Exact(name) => (Arc::from(namespace), name.clone()),
-            PodName::Generated(prefix) => {
-                self.by_generate_name.get(&(Arc::from(namespace), prefix.clone()))?.clone()
+        match name {
+            PodName::Exact(name) => {
+                self.pods.get(&(Arc::from(namespace), name.clone())).map(|pod| self.entry(pod))
             }
-        };
-        Some(self.entry(self.pods.get(&key)?))
+            PodName::Generated(prefix) => {
+                // A StatefulSet and a DaemonSet of one name make pods of one prefix.
+                let pods = self.by_generate_name.get(&(Arc::from(namespace), prefix.clone()))?;
+                let mut entries = pods.iter().filter_map(|key| self.pods.get(key));
+                let first = self.entry(entries.next()?);
+                let is_same = |pod: &Pod| self.top(&pod.owner) == first.workload;
+                entries.all(is_same).then_some(first)
+            }
+        }
     }
 
     fn has_workload(&self, workload: &Workload) -> bool {
@@ -56,7 +62,8 @@ impl Directory for Index {
         if let Some(pod) = self.pod_at(address, time) {
             return Some(Holder::Pod(self.entry(pod)));
         }
-        if self.api_server.values().any(|addresses| addresses.contains(&address)) {
+        let mut listed = self.api_server.values().flatten();
+        if listed.any(|(_, addresses)| addresses.contains(&address)) {
             return Some(Holder::ApiServer);
         }
         let (name, kind) = self.node_addresses.get(&address)?.clone();
@@ -120,8 +127,12 @@ impl Directory for Index {
     }
 
     fn api_server(&self) -> Option<ApiServerTarget> {
-        let (port, addresses) = self.api_server.iter().next()?;
-        Some(ApiServerTarget { addresses: addresses.iter().copied().collect(), port: *port })
+        let listed = || self.api_server.values().flatten();
+        let port = *listed().flat_map(|(ports, _)| ports).min()?;
+        let listed = listed().filter(|(ports, _)| ports.contains(&port));
+        let addresses: BTreeSet<IpAddr> =
+            listed.flat_map(|(_, addresses)| addresses).copied().collect();
+        Some(ApiServerTarget { addresses: addresses.into_iter().collect(), port })
     }
 
     fn node_addresses(&self, node: Option<&str>) -> Vec<IpAddr> {
@@ -132,6 +143,17 @@ impl Directory for Index {
         let mut addresses: Vec<IpAddr> = own.map(|(address, _)| *address).collect();
         addresses.sort_unstable();
         addresses
+    }
+
+    fn is_host_network(&self, workload: &Workload) -> bool {
+        self.workloads.get(workload).is_some_and(|entry| entry.host_network)
+    }
+
+    fn port_names(&self, workload: &Workload, port: u16, protocol: Protocol) -> Vec<Arc<str>> {
+        let ports = self.workloads.get(workload).map(|entry| &entry.ports).into_iter().flatten();
+        let named = ports.filter(|one| one.number == port && one.protocol == protocol);
+        let names: BTreeSet<Arc<str>> = named.filter_map(|one| one.name.clone()).collect();
+        names.into_iter().collect()
     }
 
     fn nodes_of(&self, workload: &Workload) -> Vec<Arc<str>> {

@@ -121,7 +121,8 @@ impl Index {
     }
 
     fn backends_by_endpoints(&self, key: &Key, port: &ServicePort) -> Vec<(Workload, u16)> {
-        let endpoints = self.endpoints.get(key).into_iter().flatten();
+        let listed = self.endpoints.get(key).into_iter().flat_map(|listed| listed.values());
+        let endpoints = listed.flatten();
         let backend = |endpoint: &super::Endpoint| {
             let named = |one: &&NamedPort| one.name == port.name && one.protocol == port.protocol;
             let number = endpoint.ports.iter().find(named)?.number;

@@ -372,3 +372,72 @@ fn the_cluster_covers_namespaces_of_its_objects() {
         labels("kubernetes.io/metadata.name=shop,team=a")
     );
 }
+
+#[test]
+fn pods_of_one_prefix_and_several_owners_are_nobodys() {
+    let pod = |name: &str, kind: &str, owner: &str| {
+        format!("
+---
+{{kind: Pod, metadata: {{name: {name}, generateName: web-, namespace: shop, ownerReferences: [{{apiVersion: apps/v1, kind: {kind}, name: {owner}, uid: u, controller: true}}]}}, spec: {{containers: []}}}}")
+    };
+    let generated = PodName::Generated("web-".into());
+    let same = pod("web-0", "StatefulSet", "web") + &pod("web-1", "StatefulSet", "web");
+    let known = index(&same);
+    assert_eq!(known.pod("shop", &generated).unwrap().workload, workload("shop/StatefulSet/web"));
+    let mixed = same + &pod("web-abcde", "DaemonSet", "web");
+    assert_eq!(index(&mixed).pod("shop", &generated), None);
+    // The pod that made it ambiguous is another's now.
+    let (objects, _) = object::read("test", &(mixed + &pod("web-abcde", "StatefulSet", "web")));
+    let later = Index::of(objects);
+    assert_eq!(later.pod("shop", &generated).unwrap().workload, workload("shop/StatefulSet/web"));
+}
+
+/// Whatever comes again is held once: the newer version.
+#[test]
+fn a_newer_version_of_any_object_replaces_the_older() {
+    let older = "
+{kind: NetworkPolicy, metadata: {name: open, namespace: shop}, spec: {podSelector: {}, policyTypes: [Ingress], ingress: [{}]}}
+---
+{kind: EndpointSlice, addressType: IPv4, metadata: {name: kubernetes, namespace: default, labels: {kubernetes.io/service-name: kubernetes}}, endpoints: [{addresses: [10.0.0.2]}], ports: [{name: https, port: 6443, protocol: TCP}]}
+---
+{kind: Node, metadata: {name: n1}, status: {addresses: [{type: InternalIP, address: 10.0.0.5}]}}
+---
+{kind: Service, metadata: {name: db, namespace: shop}, spec: {clusterIPs: [10.96.0.9], ports: [{port: 5432}]}}
+---
+{kind: EndpointSlice, addressType: IPv4, metadata: {name: db-x, namespace: shop, labels: {kubernetes.io/service-name: db}}, endpoints: [{addresses: [10.1.0.1], targetRef: {kind: Pod, name: db-0}}], ports: [{name: '', port: 5432, protocol: TCP}]}
+---
+{kind: Pod, metadata: {name: db-0, namespace: shop}, spec: {containers: []}}
+---
+{kind: Pod, metadata: {name: other, namespace: shop}, spec: {containers: []}}
+";
+    let newer = older
+        .replace("ingress: [{}]", "ingress: []")
+        .replace("10.0.0.2", "10.0.0.3")
+        .replace("10.0.0.5", "10.0.0.6")
+        .replace("name: db-0}}]", "name: other}}]");
+    let objects = [older, newer.as_str()].map(|text| object::read("test", text).0);
+    let index = Index::of(objects.into_iter().flatten());
+    assert_eq!(index.policies().len(), 1);
+    assert_eq!(index.policies()[0].ingress.as_ref().map(Vec::len), Some(0));
+    let at = |address: &str| address.parse::<IpAddr>().unwrap();
+    assert_eq!(index.api_server().unwrap().addresses, [at("10.0.0.3")]);
+    assert_eq!(index.addresses_of_node("n1"), [at("10.0.0.6")]);
+    let behind = index.service(at("10.96.0.9"), 5432, Protocol::Tcp).unwrap().backends;
+    assert_eq!(behind, [(workload("shop/Pod/other"), 5432)]);
+}
+
+#[test]
+fn workloads_on_the_hosts_network_are_known_by_template_or_pods() {
+    let index = index("
+{kind: DaemonSet, metadata: {name: exporter, namespace: shop}, spec: {selector: {matchLabels: {app: exporter}}, template: {metadata: {labels: {app: exporter}}, spec: {hostNetwork: true, containers: [{name: c, ports: [{name: metrics, containerPort: 9100}]}]}}}}
+---
+{kind: Pod, metadata: {name: agent-x, namespace: shop, ownerReferences: [{apiVersion: example.com/v1, kind: Agent, name: agent, uid: u, controller: true}]}, spec: {hostNetwork: true, containers: []}}
+---
+{kind: Deployment, metadata: {name: web, namespace: shop}, spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: []}}}}
+");
+    let on_host = |text: &str| index.is_host_network(&workload(text));
+    assert!(on_host("shop/DaemonSet/exporter") && on_host("shop/Agent/agent"));
+    assert!(!on_host("shop/Deployment/web") && !on_host("shop/Deployment/unknown"));
+    let names = index.port_names(&workload("shop/DaemonSet/exporter"), 9100, Protocol::Tcp);
+    assert_eq!(names, ["metrics".into()]);
+}

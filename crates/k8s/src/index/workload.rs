@@ -6,7 +6,7 @@ use netenf_learn::{Workload, label::is_volatile};
 use netenf_policy::{Labels, Selector};
 use serde_json::Value;
 
-use super::{Index, NamedPort, Origin, Pod, WorkloadEntry, apply};
+use super::{Index, Origin, Pod, WorkloadEntry, apply};
 use crate::lower;
 use crate::object::{Object, labels};
 
@@ -59,6 +59,8 @@ impl Index {
         let ports =
             template.spec.as_ref().map(|spec| apply::ports(&spec.containers)).unwrap_or_default();
         let labels = if pods.is_empty() { selector.labels.clone() } else { pods };
+        let host_network =
+            template.spec.as_ref().is_some_and(|spec| spec.host_network == Some(true));
         if let Some(owner) = self.own(&workload, metadata) {
             // An owner of a kind that we do not know selects what its ReplicaSets select, of all revisions.
             let revision = own.unwrap_or_default();
@@ -68,9 +70,11 @@ impl Index {
             };
             let selector = if selector.is_empty() { lasting(&labels) } else { selector };
             let known = self.workloads.entry(owner).or_default();
-            known.learn(Origin::Owned, &selector, &labels, &ports);
+            let (labels, ports, origin) = (labels.clone(), ports.clone(), Origin::Owned);
+            known.learn(WorkloadEntry { selector, labels, ports, host_network, origin });
         }
-        let entry = WorkloadEntry { selector, labels, ports, origin: Origin::Object };
+        let origin = Origin::Object;
+        let entry = WorkloadEntry { selector, labels, ports, host_network, origin };
         self.workloads.insert(workload, entry);
     }
 
@@ -89,7 +93,13 @@ impl Index {
     /// A pod tells of owners whose objects were not given.
     pub(super) fn note_owner_of(&mut self, pod: &Pod) {
         let known = self.workloads.entry(pod.owner.clone()).or_default();
-        known.learn(Origin::Pods, &lasting(&pod.labels), &pod.labels, &pod.ports);
+        known.learn(WorkloadEntry {
+            selector: lasting(&pod.labels),
+            labels: pod.labels.clone(),
+            ports: pod.ports.clone(),
+            host_network: pod.host_network,
+            origin: Origin::Pods,
+        });
     }
 }
 
@@ -98,21 +108,22 @@ impl Index {
 impl WorkloadEntry {
     /// Takes in what something of the workload tells. Of several equally good tellers counts what they
     /// have in common, in whatever order they come (case B25).
-    fn learn(&mut self, origin: Origin, selector: &Selector, labels: &Labels, ports: &[NamedPort]) {
-        if self.origin > origin {
+    fn learn(&mut self, told: Self) {
+        if self.origin > told.origin {
             return;
         }
-        if self.origin < origin {
-            let (selector, labels, ports) = (selector.clone(), labels.clone(), ports.to_vec());
-            *self = Self { selector, labels, ports, origin };
+        if self.origin < told.origin {
+            *self = told;
             return;
         }
-        self.labels = self.labels.intersection(labels);
-        self.selector.labels = self.selector.labels.intersection(&selector.labels);
-        self.selector.requirements.retain(|one| selector.requirements.contains(one));
-        for port in ports {
-            if !self.ports.contains(port) {
-                self.ports.push(port.clone());
+        self.labels = self.labels.intersection(&told.labels);
+        self.selector.labels = self.selector.labels.intersection(&told.selector.labels);
+        self.selector.requirements.retain(|one| told.selector.requirements.contains(one));
+        // A selector that means some pods on the host's network would not mean all of them.
+        self.host_network |= told.host_network;
+        for port in told.ports {
+            if !self.ports.contains(&port) {
+                self.ports.push(port);
             }
         }
         self.ports.sort();

@@ -45,6 +45,7 @@ fn edge(source: SeenEnd, destination: SeenEnd, port: u16) -> SeenEdge {
         destination,
         protocol: netenf_policy::Protocol::Tcp,
         port,
+        port_names: Vec::new(),
         count: 3,
         observations: 3,
         learned: true,
@@ -52,6 +53,10 @@ fn edge(source: SeenEnd, destination: SeenEnd, port: u16) -> SeenEdge {
         first: Some(learn::Timestamp::from_seconds(100)),
         last: Some(learn::Timestamp::from_seconds(200)),
     }
+}
+
+fn edge_named(source: SeenEnd, destination: SeenEnd, port: u16, name: &str) -> SeenEdge {
+    SeenEdge { port_names: vec![name.into()], ..edge(source, destination, port) }
 }
 
 fn index() -> Index {
@@ -77,6 +82,11 @@ fn index() -> Index {
 #[case::node_by_its_address(json!([{"to": [{"ipBlock": {"cidr": "10.0.0.5/32"}}]}]), edge(pod("web"), kind("Node", Some("n2"), None), 10_250), false)]
 #[case::other_node(json!([{"to": [{"ipBlock": {"cidr": "10.0.0.5/32"}}]}]), edge(pod("web"), kind("Node", Some("n9"), None), 10_250), true)]
 #[case::nobody_knows_where(json!([{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}]), edge(pod("web"), kind("Network", Some("pvt"), None), 80), true)]
+#[case::nobody_knows_where_but_anywhere(json!([{"to": [{"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}}]}]), edge(pod("web"), kind("Network", Some("pvt"), None), 80), true)]
+#[case::nobody_knows_which_pod(json!([{"to": [{"ipBlock": {"cidr": "0.0.0.0/0"}}]}]), edge(pod("web"), kind("Pod", Some("gone"), None), 80), true)]
+#[case::whoever_it_is(json!([{"ports": [{"port": 80}]}]), edge(pod("web"), kind("Network", Some("pvt"), None), 80), false)]
+#[case::by_the_ports_name(json!([{"to": [{"podSelector": {}}], "ports": [{"port": "pg"}]}]), edge_named(pod("web"), pod("db"), 5432, "pg"), false)]
+#[case::by_another_ports_name(json!([{"to": [{"podSelector": {}}], "ports": [{"port": "http"}]}]), edge_named(pod("web"), pod("db"), 5432, "pg"), true)]
 fn seen_traffic_is_judged_by_real_semantics(
     #[case] rules: Value,
     #[case] edge: SeenEdge,
@@ -122,6 +132,12 @@ fn istio_policies_judge_identities_at_the_server() {
     assert_eq!(denied(&index(), &[spec("cluster.local/ns/shop/sa/web")], &[], &edges), []);
     let found = denied(&index(), &[spec("cluster.local/ns/shop/sa/other")], &[], &edges);
     assert_eq!((found.len(), found[0].direction), (1, Direction::Ingress));
+    // Over plain text there is no identity, which not even `*` admits; a prefix or suffix less so.
+    for anyone in ["*", "cluster.local/*", "*/sa/web"] {
+        assert_eq!(denied(&index(), &[spec(anyone)], &[], &edges), [], "{anyone}");
+        let plain = [edge(pod("web"), pod("db"), 5432)];
+        assert_eq!(denied(&index(), &[spec(anyone)], &[], &plain).len(), 1, "{anyone}");
+    }
     let elsewhere = [edge(pod("web"), pod("api"), 5432)];
     assert_eq!(denied(&index(), &[spec("x")], &[], &elsewhere), []);
 }

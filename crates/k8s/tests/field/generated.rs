@@ -7,7 +7,7 @@ use std::sync::Arc;
 use netenf_api::WorkloadNetworkPolicyProposal;
 use netenf_k8s::merge::merge;
 use netenf_k8s::{Index, lower, render};
-use netenf_learn::proposal::{Outcome, Proposal, Provenance, RulePeer};
+use netenf_learn::proposal::{Outcome, Peer, Proposal, Provenance, RulePeer};
 use netenf_learn::{
     Config, Direction, DropReason, End, Event, Learner, Observation, Provider, TcpFlags, Timestamp,
     Transport, Verdict, Workload,
@@ -16,9 +16,6 @@ use netenf_policy::{Connection, End as PolicyEnd, Protocol, evaluate};
 use proptest::prelude::*;
 
 use super::world::{Member, Place, World, world};
-
-/// A port that nobody uses.
-const NEIGHBOUR_PORT: u16 = 7;
 
 /// How an attempt to connect ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +108,31 @@ impl Who {
         match self {
             Self::Service(_, workload) => Some(workload),
             _ => self.pod().map(|member| &member.workload),
+        }
+    }
+
+    /// Whether `peer` tells of it.
+    fn is(&self, world: &World, peer: &Peer) -> bool {
+        let kind = peer.kind.as_deref();
+        let at =
+            |address: IpAddr| peer.address == Some(address) || peer.addresses.contains(&address);
+        let of = |workload: &Workload| {
+            (peer.namespace.as_ref(), peer.name.as_ref())
+                == (Some(&workload.namespace), Some(&workload.name))
+        };
+        match self {
+            Self::Pod(member) if member.host_network => kind == Some("Node") && at(member.address),
+            Self::Pod(member) => of(&member.workload),
+            Self::Place(Place::Outside) => kind == Some("External") && at(Place::Outside.address()),
+            Self::Place(Place::ApiServer) => kind == Some("ApiServer"),
+            Self::Place(Place::Node) => kind == Some("Node") && at(Place::Node.address()),
+            // A port that the service does not have leads nowhere.
+            Self::Service(address, workload) => {
+                let mut behind = world.members.iter().filter(|one| one.workload == *workload);
+                let on_hosts =
+                    behind.all(|one| one.host_network && kind == Some("Node") && at(one.address));
+                of(workload) || on_hosts || (kind == Some("External") && at(*address))
+            }
         }
     }
 
@@ -290,11 +312,12 @@ fn is_told(
         return Ok(());
     }
     let standard = ["Deployment", "StatefulSet", "DaemonSet"].contains(&&*own.workload.kind);
-    let port = |port: Option<u16>| port == Some(at.1);
+    let other = if direction == Direction::Egress { ends.1 } else { ends.0 };
+    let is_it = |port: Option<u16>, peer: &Peer| port == Some(at.1) && other.is(world, peer);
     let unplaced = outcome.unplaced.iter().any(|one| {
         one.direction == direction
             && one.subject.name.as_deref() == Some(&*own.workload.name)
-            && port(one.uncovered.port)
+            && is_it(one.uncovered.port, &one.uncovered.peer)
     });
     if !standard {
         return if unplaced { Ok(()) } else { Err("not even unplaced".to_owned()) };
@@ -303,7 +326,7 @@ fn is_told(
         let asks_dns = ends.1.workload().is_some_and(|to| &*to.name == "coredns") && at.1 == 5353;
         return if asks_dns || unplaced { Ok(()) } else { Err("no proposal".to_owned()) };
     };
-    if proposal.uncovered.iter().any(|item| port(item.port)) {
+    if proposal.uncovered.iter().any(|item| is_it(item.port, &item.peer)) {
         return Ok(());
     }
     for source in ends.0.policy_ends(world) {
@@ -456,8 +479,15 @@ proptest! {
                         Direction::Ingress => (member.policy_end(), own.policy_end()),
                     };
                     let ends = (source, destination);
-                    let neighbour = (one.protocol, NEIGHBOUR_PORT);
-                    prop_assert!(!allowed(proposal, ends.0.clone(), ends.1.clone(), neighbour));
+                    for port in [one.port - 1, one.port + 1] {
+                        let neighbour = (one.protocol, port);
+                        let seen = attempts.iter().any(|attempt| {
+                            at(attempt, &Who::pick(&world, attempt.server, true)) == neighbour
+                        });
+                        prop_assert!(
+                            seen || !allowed(proposal, ends.0.clone(), ends.1.clone(), neighbour)
+                        );
+                    }
                     let stranger = !member.host_network
                         && &*member.workload.name != "coredns"
                         && !talked(&proposal.subject, &member.workload);

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use netenf_k8s::{Index, render};
-use netenf_learn::proposal::{Outcome, Proposal, Provenance};
+use netenf_learn::proposal::{Outcome, Peer, Proposal, Provenance};
 use netenf_learn::{
     Config, Direction, End, Endpoint, Event, Learner, Observation, PodName, Provider, TcpFlags,
     Timestamp, Transport, Verdict, WorkloadName,
@@ -132,6 +132,20 @@ fn yaml(outcome: &Outcome) -> String {
     texts.collect::<Vec<_>>().join("---\n")
 }
 
+/// Whether `peer` tells of the end.
+fn is_told(peer: &Peer, other: usize) -> bool {
+    let address = end(other, true).address;
+    match PODS.get(other) {
+        Some((namespace, _, _, name, _)) => {
+            let pods = format!("app={name}");
+            let named = peer.name.as_deref();
+            peer.namespace.as_deref() == Some(namespace)
+                && (named == Some(name) || named.is_some_and(|named| named.contains(&pods)))
+        }
+        None => peer.address == address || address.is_some_and(|it| peer.addresses.contains(&it)),
+    }
+}
+
 /// Whether the proposal's policy lets the pods connect, by the real evaluation.
 fn allows(proposal: &Proposal, client: usize, server: usize, port: u16, udp: bool) -> bool {
     let object = render::proposal(proposal, None);
@@ -227,12 +241,22 @@ proptest! {
                     if (&*proposal.subject.namespace, &*proposal.subject.name) != (pod.0, pod.3) {
                         continue;
                     }
-                    let listed = proposal.uncovered.iter().any(|item| item.port == Some(a.port));
+                    let other = match proposal.direction {
+                        Direction::Egress => a.server,
+                        Direction::Ingress => a.client,
+                    };
+                    let listed = proposal.uncovered.iter().any(|item| {
+                        item.port == Some(a.port) && is_told(&item.peer, other)
+                    });
                     prop_assert!(
                         listed || allows(proposal, a.client, a.server, a.port, a.udp),
                         "{a:?} is neither allowed nor listed"
                     );
-                    prop_assert!(!allows(proposal, a.client, a.server, 7, a.udp), "a neighbour port passes");
+                    for port in [a.port - 1, a.port + 1] {
+                        let seen = attempts.iter().any(|one| one.port == port);
+                        let passes = allows(proposal, a.client, a.server, port, a.udp);
+                        prop_assert!(seen || !passes, "a neighbour port passes");
+                    }
                 }
             }
         }

@@ -169,9 +169,7 @@ impl World {
                 "spec": {"clusterIP": address, "selector": {key: value},
                     "ports": [{"port": 80, "targetPort": target}]},
             }));
-            if !shape.host_network {
-                self.services.push((address.parse().unwrap(), workload.clone()));
-            }
+            self.services.push((address.parse().unwrap(), workload.clone()));
         }
         let revisions = if matches!(kind, "Deployment" | "Rollout") { shape.revisions } else { 1 };
         for revision in 0..revisions {

@@ -9,12 +9,12 @@ use super::{DENIALS_LIMIT, Ends, Learner};
 use crate::classify::Skip;
 use crate::connection::{Denied, Sign};
 use crate::directory::{Directory, ServiceTarget};
-use crate::identity::Party;
+use crate::identity::{Party, Workload};
 use crate::observation::{
     Direction, DnsAnswer, End, Entities, Event, Observation, Provider, Reporter, ServiceRef,
     Transport,
 };
-use crate::resolve::Resolved;
+use crate::resolve::{Resolved, on_host};
 use crate::sum::{DenialKey, DenialSum, NoteSum, keep_smallest};
 
 /// The service of the API server.
@@ -198,7 +198,7 @@ impl<D: Directory> Learner<D> {
         let to_node = Ends { destination: node_port, ..ends };
         self.open(observation, to_node, protocol, port, service.as_ref())?;
         for (workload, port) in target.backends {
-            let backend = self.plain_party(Party::Workload(workload), observation)?;
+            let backend = self.backend(workload, observation)?;
             let ends = Ends { source: node_port, destination: backend, ..ends };
             self.open_too(observation, ends, protocol, port, service.as_ref())?;
         }
@@ -229,7 +229,7 @@ impl<D: Directory> Learner<D> {
         let service = service_ref(&target.service, Some(port));
         let mut counted = None;
         for (workload, port) in &target.backends {
-            let destination = self.plain_party(Party::Workload(workload.clone()), observation)?;
+            let destination = self.backend(workload.clone(), observation)?;
             let ends = Ends { destination, ..ends };
             let edge = self.open_too(observation, ends, protocol, *port, service.as_ref())?;
             counted = counted.or(Some(edge));
@@ -262,6 +262,11 @@ impl<D: Directory> Learner<D> {
         });
         let party = &self.parties[ends.destination as usize].party;
         addressed && matches!(party, Party::External(_) | Party::Node { .. } | Party::Network(_))
+    }
+
+    fn backend(&mut self, workload: Workload, observation: &Observation) -> Result<u32, Skip> {
+        let host = on_host(&self.directory, &workload);
+        self.plain_party(host.unwrap_or(Party::Workload(workload)), observation)
     }
 
     fn plain_party(&mut self, party: Party, observation: &Observation) -> Result<u32, Skip> {

@@ -22,7 +22,34 @@ pub(super) fn describe<D: Directory>(learner: &Learner<D>, cast: &Cast, id: u32)
 
 /// The end `id` as policies see it.
 pub(super) fn seen<D: Directory>(learner: &Learner<D>, cast: &Cast, id: u32) -> SeenEnd {
-    SeenEnd { peer: describe(learner, cast, id), labels: cast.labels(learner, id) }
+    let mut peer = describe(learner, cast, id);
+    let directory = &learner.directory;
+    match &learner.parties[id as usize].party {
+        Party::ApiServer => {
+            peer.addresses = directory.api_server().map(|it| it.addresses).unwrap_or_default();
+        }
+        Party::Node { name, workload } if peer.address.is_none() => {
+            peer.addresses = node_addresses(directory, name, workload.as_ref());
+        }
+        _ => {}
+    }
+    SeenEnd { peer, labels: cast.labels(learner, id) }
+}
+
+/// Addresses of a node, or of all nodes on which the host-network workload has pods.
+pub(super) fn node_addresses(
+    directory: &impl Directory,
+    name: &str,
+    workload: Option<&Workload>,
+) -> Vec<IpAddr> {
+    let own = directory.node_addresses(Some(name));
+    let Some(workload) = workload.filter(|_| own.is_empty()) else { return own };
+    let nodes = directory.nodes_of(workload);
+    let mut all: Vec<IpAddr> =
+        nodes.iter().flat_map(|node| directory.node_addresses(Some(node))).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// The names of `id`: as they were meant, then as they were asked for where that differs (case B49).

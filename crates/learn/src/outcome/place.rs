@@ -108,6 +108,7 @@ impl<'a, D: Directory> Placer<'a, D> {
             destination: peer::seen(self.learner, self.cast, key.destination),
             protocol: key.protocol,
             port: key.port,
+            port_names: self.port_names(key),
             count: traffic.sum.count,
             observations,
             learned: false,
@@ -115,6 +116,12 @@ impl<'a, D: Directory> Placer<'a, D> {
             first: traffic.sum.first.and_then(super::recorded),
             last: traffic.sum.last.and_then(super::recorded),
         }
+    }
+
+    fn port_names(&self, key: &EdgeKey) -> Vec<Arc<str>> {
+        let server = self.learner.parties[key.destination as usize].party.workload();
+        let directory = &self.learner.directory;
+        server.map_or(Vec::new(), |server| directory.port_names(server, key.port, key.protocol))
     }
 
     fn traffic(key: &EdgeKey, edge: &Edge, fate: Fate) -> Traffic {
@@ -316,7 +323,9 @@ impl<'a, D: Directory> Placer<'a, D> {
     fn addresses(&self, id: u32, reason: Option<Reason>) -> Vec<IpAddr> {
         let directory = &self.learner.directory;
         match &self.learner.parties[id as usize].party {
-            Party::Node { name, .. } => directory.node_addresses(Some(name)),
+            Party::Node { name, workload } => {
+                peer::node_addresses(directory, name, workload.as_ref())
+            }
             Party::Network(Network::Private) => directory.node_addresses(None),
             // What else listens on its hosts is another matter.
             Party::ApiServer if reason == Some(Reason::ApiServer) => {

@@ -1,0 +1,105 @@
+use netenf_api::WorkloadNetworkPolicyProposal;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn egress(rules: &Value, evidence: &Value) -> Resource {
+    let object: WorkloadNetworkPolicyProposal = serde_json::from_value(json!({
+        "metadata": {"name": "deployment-web-egress", "namespace": "shop"},
+        "spec": {"backend": "kubernetes", "direction": "Egress", "kubernetes": {
+            "podSelector": {"matchLabels": {"app": "web"}}, "policyTypes": ["Egress"], "egress": rules,
+        }},
+        "status": {"rules": evidence},
+    }))
+    .unwrap();
+    object.into()
+}
+
+fn evidence(provenance: &str, kind: &str, first: &str) -> Value {
+    json!([{
+        "peer": {"kind": kind, "namespace": "openshift-dns"}, "port": 5353, "protocol": "UDP",
+        "provenance": provenance, "count": 1, "firstSeen": first,
+    }])
+}
+
+fn of(object: &Resource) -> Vec<Item> {
+    let facts =
+        Facts { object, window: Some(90_000), last: Some(100_000), denied: None, enforcer: None };
+    let limits = Limits { min_window: 86_400, quiet_period: 3_600, accept: Vec::new() };
+    check(&facts, &limits)
+}
+
+fn result(items: &[Item], name: &str) -> Verdict {
+    items.iter().find(|item| item.name == name).unwrap().result
+}
+
+fn named(labels: &Value) -> Value {
+    let namespace = json!({"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}});
+    json!({"namespaceSelector": namespace, "podSelector": {"matchLabels": labels}})
+}
+
+/// A port alone does not make a rule one for DNS: peer, protocol and port do.
+#[rstest]
+#[case::everything(json!([{}]), Verdict::Pass)]
+#[case::the_port_to_everyone(json!([{"ports": [{"port": 53, "protocol": "UDP"}]}]), Verdict::Pass)]
+#[case::the_dns_pods(json!([{"to": [named(&json!({"k8s-app": "kube-dns"}))], "ports": [{"port": 53, "protocol": "UDP"}]}]), Verdict::Pass)]
+#[case::behind_its_target_port(json!([{"to": [named(&json!({"k8s-app": "kube-dns"}))], "ports": [{"port": 5353, "protocol": "UDP"}]}]), Verdict::Pass)]
+#[case::by_its_name(json!([{"to": [named(&json!({"k8s-app": "kube-dns"}))], "ports": [{"port": "dns", "protocol": "UDP"}]}]), Verdict::Pass)]
+#[case::in_a_range(json!([{"to": [{"namespaceSelector": {}}], "ports": [{"port": 50, "endPort": 60, "protocol": "UDP"}]}]), Verdict::Pass)]
+#[case::all_ports_of_another(json!([{"to": [{"podSelector": {"matchLabels": {"app": "db"}}}]}]), Verdict::Fail)]
+#[case::own_namespace(json!([{"to": [{"podSelector": {}}], "ports": [{"port": 53, "protocol": "UDP"}]}]), Verdict::Fail)]
+#[case::other_pods_there(json!([{"to": [named(&json!({"app": "metrics"}))], "ports": [{"port": 53, "protocol": "UDP"}]}]), Verdict::Fail)]
+#[case::tcp_only(json!([{"ports": [{"port": 53, "protocol": "TCP"}]}]), Verdict::Fail)]
+#[case::other_port(json!([{"ports": [{"port": 5432, "protocol": "UDP"}]}]), Verdict::Fail)]
+#[case::nothing(json!([]), Verdict::Fail)]
+fn dns_is_allowed_if_a_question_reaches_a_server(#[case] rules: Value, #[case] expected: Verdict) {
+    assert_eq!(result(&of(&egress(&rules, &json!([]))), "dns"), expected);
+}
+
+#[rstest]
+#[case::known("Dns", "openshift-dns", Verdict::Pass)]
+#[case::not_known("Deployment", "openshift-dns", Verdict::Fail)]
+#[case::elsewhere("Dns", "shop", Verdict::Fail)]
+fn a_dns_of_another_name_is_known_by_the_evidence(
+    #[case] kind: &str,
+    #[case] namespace: &str,
+    #[case] expected: Verdict,
+) {
+    let rules = json!([{
+        "to": [{
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+            "podSelector": {"matchLabels": {"dns": "default"}},
+        }],
+        "ports": [{"port": 5353, "protocol": "UDP"}],
+    }]);
+    let known = evidence("infrastructure", kind, "1970-01-01T00:00:00Z");
+    assert_eq!(result(&of(&egress(&rules, &known)), "dns"), expected);
+}
+
+/// The last flow is at 100,000 s, 1970-01-02T03:46:40Z.
+#[rstest]
+#[case::old("observed", "1970-01-02T02:46:00Z", Verdict::Pass)]
+#[case::new("observed", "1970-01-02T02:47:00Z", Verdict::Fail)]
+#[case::infrastructure("infrastructure", "1970-01-02T02:47:00Z", Verdict::Pass)]
+fn quiet_is_when_nothing_new_was_observed(
+    #[case] provenance: &str,
+    #[case] first: &str,
+    #[case] expected: Verdict,
+) {
+    let object = egress(&json!([{}]), &evidence(provenance, "Deployment", first));
+    assert_eq!(result(&of(&object), "quiet"), expected);
+}
+
+#[rstest]
+#[case(0, "0s")]
+#[case(59, "59s")]
+#[case(60, "1m")]
+#[case(3_600, "1h")]
+#[case(3_660, "61m")]
+#[case(86_400, "24h")]
+#[case(90_000, "25h")]
+#[case(200_001, "2d")]
+fn spans_are_told_in_the_unit_they_fit(#[case] seconds: i64, #[case] expected: &str) {
+    assert_eq!(words(seconds), expected);
+}
