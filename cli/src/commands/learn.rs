@@ -286,6 +286,9 @@ fn tell_funnel(outcome: &Outcome, summary: &Summary) {
 
 /// Says why nothing, or little, came of it, and what to do (case B65).
 fn tell_hints(outcome: &Outcome, index: &Index) {
+    for (what, count) in &outcome.unlisted {
+        tell(&format!("warning: too many distinct {what}: {count} are counted but not listed"));
+    }
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for unplaced in &outcome.unplaced {
         *reasons.entry(unplaced.uncovered.reason.name()).or_default() += 1;

@@ -22,10 +22,15 @@ pub enum Class {
     Answer(Protocol),
     /// One of the ends; this packet does not tell which.
     Candidate(Protocol),
-    /// The attempt was refused: a reset, a failure, or a drop for another reason than policy.
+    /// The source resets: what the destination attempted is refused; its own it only gives up.
+    Reset,
+    /// The attempt failed, or was dropped for another reason than policy.
     Refused(Protocol, Skip),
     /// A policy denied it.
     Denied(Option<Protocol>),
+    /// The source, or a router in its place, tells the destination that an attempt of its failed: which
+    /// one is not told (DESIGN D2).
+    Unreachable,
     /// Passed, in a protocol that no rule can name (case B56).
     Inexpressible,
     /// Teaches nothing.
@@ -164,7 +169,7 @@ fn failed(observation: &Observation) -> Class {
 
 fn passed(observation: &Observation) -> Class {
     let protocol = match &observation.transport {
-        Transport::Icmp(icmp) => return ping(*icmp),
+        Transport::Icmp(icmp) => return message(*icmp, observation.reply),
         Transport::Other(_) => return Class::Inexpressible,
         Transport::Missing => return Class::Skip(Skip::Incomplete),
         Transport::Tcp(_) => Protocol::Tcp,
@@ -190,7 +195,7 @@ fn passed(observation: &Observation) -> Class {
 
 fn by_flags(flags: TcpFlags, reply: Option<bool>) -> Class {
     if flags.contains(TcpFlags::RST) {
-        Class::Refused(Protocol::Tcp, Skip::Rejected)
+        Class::Reset
     } else if reply == Some(true) || flags.contains(TcpFlags::SYN.with(TcpFlags::ACK)) {
         Class::Answer(Protocol::Tcp)
     } else if flags.contains(TcpFlags::SYN) {
@@ -215,12 +220,16 @@ fn without_flags(observation: &Observation, protocol: Protocol) -> Class {
     }
 }
 
-/// A ping is worth a note; errors, neighbour discovery and path-MTU messages are always let pass or
-/// cannot be steered by any policy, and say nothing about who talks to whom.
-fn ping(icmp: Icmp) -> Class {
+/// A ping is worth a note, and an unreachable destination answers an attempt; other errors, neighbour
+/// discovery and path-MTU messages (unreachable with code 4) are always let pass or cannot be steered by
+/// any policy, and say nothing about who talks to whom.
+fn message(icmp: Icmp, reply: Option<bool>) -> Class {
     match icmp {
-        Icmp::V4(Some(8) | None) | Icmp::V6(Some(128) | None) => Class::Inexpressible,
-        Icmp::V4(Some(0)) | Icmp::V6(Some(129)) => Class::Skip(Skip::Reply),
+        Icmp::V4(None) | Icmp::V6(None) if reply == Some(true) => Class::Skip(Skip::Reply),
+        Icmp::V4(Some((8, _)) | None) | Icmp::V6(Some((128, _)) | None) => Class::Inexpressible,
+        Icmp::V4(Some((0, _))) | Icmp::V6(Some((129, _))) => Class::Skip(Skip::Reply),
+        Icmp::V4(Some((3, 4))) => Class::Skip(Skip::Icmp),
+        Icmp::V4(Some((3, _))) | Icmp::V6(Some((1, _))) => Class::Unreachable,
         Icmp::V4(_) | Icmp::V6(_) => Class::Skip(Skip::Icmp),
     }
 }

@@ -6,7 +6,8 @@
 //! half that was last seen longest ago is retired into sums, and only reports that come later than
 //! that could be counted as another connection.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
 use netenf_policy::Protocol;
@@ -28,6 +29,8 @@ const INLINE: usize = 2;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Leg {
     pub(crate) hash: u64,
+    /// The address alone, hashed.
+    pub(crate) host: u64,
     pub(crate) party: u32,
     /// Of several names for one end the one of the lowest rank counts.
     pub(crate) rank: u64,
@@ -45,8 +48,10 @@ pub(crate) enum Sign {
     Answer,
     /// A packet of an open connection in one direction or the other.
     Candidate,
-    /// Refused.
+    /// Refused, whoever attempted it.
     Refused,
+    /// The sender resets: what the other end attempted is refused.
+    Reset,
     /// Denied: counted for this denial.
     Denied(Denied),
 }
@@ -102,7 +107,10 @@ pub(crate) struct Interval {
     syns: [[i64; 3]; 2],
     /// Packets of unknown direction that the leg sent.
     pub(crate) candidates: [u32; 2],
-    refused: bool,
+    /// Whether what the leg attempted was refused.
+    refused: [bool; 2],
+    /// The addresses of both ends, hashed: an ICMP error tells no more.
+    hosts: u64,
     /// Whether some report says which service the client addressed.
     pub(crate) by_service: bool,
     /// Why it teaches nothing, if one of its openings says so.
@@ -122,10 +130,41 @@ pub(crate) enum Ending {
     Silent,
 }
 
+/// A report and whose legs it names, in the order of their hashes.
+struct Report {
+    low: Leg,
+    high: Leg,
+    protocol: Protocol,
+    time: i64,
+    /// The leg that sent.
+    leg: usize,
+    sign: Sign,
+}
+
+/// How many spans of time with ICMP errors are kept.
+const ERRORS_LIMIT: usize = 1 << 16;
+
+/// ICMP errors between two addresses: they do not tell which of the attempts between them failed, so
+/// those that nothing else answered are taken as refused. Both directions are one, since a router may
+/// send the error from either.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Errors {
+    /// Spans of time with errors, by the hash of both addresses. Errors close to each other are one span.
+    spans: HashMap<u64, BTreeMap<i64, i64>, RandomState>,
+    held: usize,
+}
+
+/// Connections of one 5-tuple, by their first report. Nearly all tuples are seen once.
+#[derive(Debug, Clone)]
+enum Tuple {
+    One(Box<Interval>),
+    Many(BTreeMap<i64, Interval>),
+}
+
 /// The connections that are still open to further reports.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
-    map: HashMap<u64, Vec<Interval>, RandomState>,
+    map: HashMap<u64, Tuple, RandomState>,
     window: i64,
     capacity: usize,
     held: usize,
@@ -155,28 +194,27 @@ impl Table {
         let (low, high) = if swapped { (destination, source) } else { (source, destination) };
         let leg = usize::from(swapped);
         let key = tuple_key(low.hash, high.hash, protocol);
-        // Nearly all hold one for ever; the first push would reserve room for four.
-        let intervals = self.map.entry(key).or_insert_with(|| Vec::with_capacity(1));
-        let window = self.window;
-        let reach = |interval: &Interval| {
-            interval.first.saturating_sub(window) <= time
-                && time <= interval.last.saturating_add(window)
+        let report = Report { low, high, protocol, time, leg, sign };
+        let tuple = match self.map.entry(key) {
+            Entry::Vacant(entry) => {
+                let (interval, change) = Interval::new(&report);
+                entry.insert(Tuple::One(Box::new(interval)));
+                self.held += 1;
+                return change;
+            }
+            Entry::Occupied(entry) => entry.into_mut(),
         };
-        let at = if let Some(at) = intervals.iter().position(reach) {
-            at
-        } else {
-            intervals.push(Interval::new(low, high, protocol, time));
-            self.held += 1;
-            intervals.len() - 1
-        };
-        intervals[at].first = intervals[at].first.min(time);
-        intervals[at].last = intervals[at].last.max(time);
-        intervals[at].name(0, low.party, low.rank);
-        intervals[at].name(1, high.party, high.rank);
-        let change = intervals[at].apply(leg, time, sign);
-        if intervals.len() > 1 {
-            self.held -= absorb(intervals, at, window, &mut self.corrections);
+        if let Tuple::One(interval) = tuple {
+            if interval.reaches(time, self.window) {
+                return interval.take(&report);
+            }
+            let first = (interval.first, (**interval).clone());
+            *tuple = Tuple::Many([first].into());
         }
+        let Tuple::Many(many) = tuple else { return 0 };
+        let before = many.len();
+        let change = take_among(many, &report, self.window, &mut self.corrections);
+        self.held = self.held + many.len() - before;
         change
     }
 
@@ -188,20 +226,24 @@ impl Table {
     /// Takes out the half of the connections that was last seen longest ago.
     pub(crate) fn retire(&mut self, mut out: impl FnMut(&Interval)) {
         let mut lasts: Vec<i64> =
-            self.map.values().flatten().map(|interval| interval.last).collect();
+            self.map.values().flat_map(Tuple::iter).map(|interval| interval.last).collect();
         let middle = lasts.len() / 2;
         let (_, &mut median, _) = lasts.select_nth_unstable(middle);
         let mut held = 0;
-        self.map.retain(|_, intervals| {
-            intervals.retain(|interval| {
-                let keep = interval.last > median;
-                if !keep {
-                    out(interval);
-                }
-                keep
-            });
-            held += intervals.len();
-            !intervals.is_empty()
+        let mut keep = |interval: &Interval| {
+            let keep = interval.last > median;
+            if !keep {
+                out(interval);
+            }
+            held += usize::from(keep);
+            keep
+        };
+        self.map.retain(|_, tuple| match tuple {
+            Tuple::One(interval) => keep(interval),
+            Tuple::Many(many) => {
+                many.retain(|_, interval| keep(interval));
+                !many.is_empty()
+            }
         });
         self.held = held;
     }
@@ -213,42 +255,114 @@ impl Table {
 
     /// Shows every connection that is still held.
     pub(crate) fn for_each(&self, show: impl FnMut(&Interval)) {
-        self.map.values().flatten().for_each(show);
+        self.map.values().flat_map(Tuple::iter).for_each(show);
     }
 }
 
-/// Merges the intervals that the one at `at` has come to touch; returns how many are gone.
-fn absorb(
-    intervals: &mut Vec<Interval>,
-    at: usize,
+/// Takes a report in among the intervals of its tuple, which lie farther apart than the window, and merges
+/// those that come to touch.
+fn take_among(
+    many: &mut BTreeMap<i64, Interval>,
+    report: &Report,
     window: i64,
     corrections: &mut Vec<(u32, u64)>,
-) -> usize {
-    let before = intervals.len();
-    let mut merged = intervals.swap_remove(at);
-    while let Some(index) = intervals.iter().position(|other| merged.touches(other, window)) {
-        let other = intervals.swap_remove(index);
-        merged.merge(&other, corrections);
+) -> u32 {
+    let near = many.range(..=report.time.saturating_add(window)).next_back();
+    let near = near.filter(|(_, interval)| interval.reaches(report.time, window));
+    let near = near.map(|(first, _)| *first).and_then(|first| many.remove(&first));
+    let (mut interval, change) = match near {
+        Some(mut interval) => {
+            let change = interval.take(report);
+            (interval, change)
+        }
+        None => Interval::new(report),
+    };
+    let next = |many: &BTreeMap<i64, Interval>, interval: &Interval| {
+        let before = many.range(..interval.first).next_back();
+        let touching = before.into_iter().chain(many.range(interval.first..).next());
+        let mut touching = touching.filter(|(_, other)| interval.touches(other, window));
+        touching.next().map(|(first, _)| *first)
+    };
+    while let Some(other) = next(many, &interval).and_then(|first| many.remove(&first)) {
+        interval.merge(&other, corrections);
     }
-    intervals.push(merged);
-    before - intervals.len()
+    many.insert(interval.first, interval);
+    change
 }
 
 fn tuple_key(low: u64, high: u64, protocol: Protocol) -> u64 {
     low.rotate_left(23).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ high ^ ((protocol as u64) << 60)
 }
 
+// === impl Tuple ===
+
+impl Tuple {
+    fn iter(&self) -> impl Iterator<Item = &Interval> {
+        let (one, many) = match self {
+            Self::One(interval) => (Some(&**interval), None),
+            Self::Many(many) => (None, Some(many.values())),
+        };
+        one.into_iter().chain(many.into_iter().flatten())
+    }
+}
+
+// === impl Errors ===
+
+impl Errors {
+    /// Notes an error that a sender told a receiver; `false` when there is no room for it.
+    pub(crate) fn note(&mut self, hosts: u64, time: i64, within: i64) -> bool {
+        if self.held >= ERRORS_LIMIT {
+            return false;
+        }
+        let spans = self.spans.entry(hosts).or_default();
+        let (mut first, mut last) = (time, time);
+        while let Some((&from, &to)) = spans.range(..=last.saturating_add(within)).next_back()
+            && to >= first.saturating_sub(within)
+        {
+            spans.remove(&from);
+            self.held -= 1;
+            (first, last) = (first.min(from), last.max(to));
+        }
+        spans.insert(first, last);
+        self.held += 1;
+        true
+    }
+
+    /// Whether an error came in time to be the answer to what was opened then.
+    fn answer(&self, hosts: u64, opened: i64, within: i64) -> bool {
+        let Some(spans) = self.spans.get(&hosts).filter(|_| opened != i64::MAX) else {
+            return false;
+        };
+        let latest = spans.range(..=opened.saturating_add(within)).next_back();
+        // Clocks of nodes differ, so an answer may seem to come before its question.
+        latest.is_some_and(|(_, last)| *last >= opened.saturating_sub(within))
+    }
+}
+
+/// What both ends of a report have in common, whichever sent it.
+pub(crate) fn hosts(source: Leg, destination: Leg) -> u64 {
+    source.host ^ destination.host
+}
+
 // === impl Slot ===
 
 impl Slot {
     const EMPTY: Self = Self { edge: NONE, weight: 0, leg: 0 };
+
+    /// Of several weights the largest counts; returns how much more that is.
+    fn weigh(&mut self, weight: u32) -> u32 {
+        let more = weight.saturating_sub(self.weight);
+        self.weight += more;
+        more
+    }
 }
 
 // === impl Interval ===
 
 impl Interval {
-    fn new(low: Leg, high: Leg, protocol: Protocol, time: i64) -> Self {
-        Self {
+    fn new(report: &Report) -> (Self, u32) {
+        let &Report { low, high, protocol, time, .. } = report;
+        let mut interval = Self {
             first: time,
             last: time,
             party: [low.party, high.party],
@@ -261,10 +375,26 @@ impl Interval {
             answered: [(i64::MAX, i64::MIN); 2],
             syns: [[i64::MAX; 3]; 2],
             candidates: [0; 2],
-            refused: false,
+            refused: [false; 2],
+            hosts: hosts(low, high),
             by_service: false,
             ignored: None,
-        }
+        };
+        let change = interval.take(report);
+        (interval, change)
+    }
+
+    /// Takes in a report of it; returns how many connections more its edge has.
+    fn take(&mut self, report: &Report) -> u32 {
+        self.first = self.first.min(report.time);
+        self.last = self.last.max(report.time);
+        self.name(0, report.low.party, report.low.rank);
+        self.name(1, report.high.party, report.high.rank);
+        self.apply(report.leg, report.time, report.sign)
+    }
+
+    fn reaches(&self, time: i64, window: i64) -> bool {
+        self.first.saturating_sub(window) <= time && time <= self.last.saturating_add(window)
     }
 
     /// The edges that it was reported for.
@@ -286,9 +416,10 @@ impl Interval {
             Sign::Ignored(skip) => self.ignore(Some(skip)),
             Sign::Answer => self.answer(leg, time),
             Sign::Candidate => self.candidates[leg] = self.candidates[leg].saturating_add(1),
-            Sign::Refused => self.refused = true,
+            Sign::Refused => self.refused = [true; 2],
+            Sign::Reset => self.refused[1 - leg] = true,
             Sign::Denied(Denied { denial, weight }) => {
-                self.refused = true;
+                self.refused = [true; 2];
                 let slot = |denial| Slot { edge: denial | DENIAL, weight, leg: u8::from(leg == 1) };
                 return denial.map_or(0, |denial| self.count(slot(denial)));
             }
@@ -320,20 +451,22 @@ impl Interval {
 
     /// Counts the connection for an edge or a denial: once, however often it is reported.
     fn count(&mut self, slot: Slot) -> u32 {
-        let known = self.slots.iter_mut().chain(&mut self.more);
-        for own in known {
+        for own in &mut self.slots {
             if own.edge == slot.edge {
-                let more = slot.weight.saturating_sub(own.weight);
-                own.weight += more;
-                return more;
+                return own.weigh(slot.weight);
             }
             if own.edge == NONE {
                 *own = slot;
                 return slot.weight;
             }
         }
-        self.more.push(slot);
-        slot.weight
+        match self.more.binary_search_by_key(&slot.edge, |own| own.edge) {
+            Ok(at) => self.more[at].weigh(slot.weight),
+            Err(at) => {
+                self.more.insert(at, slot);
+                slot.weight
+            }
+        }
     }
 
     fn touches(&self, other: &Self, window: i64) -> bool {
@@ -359,7 +492,9 @@ impl Interval {
                 insert_smallest(&mut self.syns[leg], second);
             }
         }
-        self.refused |= other.refused;
+        for (own, other) in self.refused.iter_mut().zip(other.refused) {
+            *own |= other;
+        }
         self.by_service |= other.by_service;
         self.ignore(other.ignored);
     }
@@ -370,10 +505,10 @@ impl Interval {
     }
 
     /// How the attempt that `leg` made ended.
-    pub(crate) fn ending(&self, leg: usize, answer_within: i64) -> Ending {
+    pub(crate) fn ending(&self, leg: usize, answer_within: i64, errors: &Errors) -> Ending {
         if self.is_answered(leg, answer_within) {
             Ending::Answered
-        } else if self.refused {
+        } else if self.refused[leg] || errors.answer(self.hosts, self.opened[leg], answer_within) {
             Ending::Refused
         } else if self.repeated(leg) {
             Ending::Repeated

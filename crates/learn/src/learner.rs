@@ -4,6 +4,7 @@
 //! Memory grows with distinct ends and edges, and with the connections of the pairing window up to a
 //! limit; never with the number of observations.
 
+use std::collections::BTreeMap;
 use std::hash::BuildHasher as _;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,14 +15,14 @@ use netenf_policy::Protocol;
 
 use crate::classify::{Class, Skip, classify};
 use crate::config::{Backend, Config};
-use crate::connection::{DENIAL, Leg, Opening, Sign, Table};
+use crate::connection::{DENIAL, Errors, Leg, Opening, Sign, Table};
 use crate::directory::Directory;
 use crate::identity::Party;
 use crate::observation::{
     End, Endpoint, Entities, Event, LostEvents, NodeState, NodeStatus, Observation, PodName,
     Provider, Reporter, ServiceRef, TcpFlags, Transport,
 };
-use crate::resolve::{Resolved, depends_on_time, is_ambient_probe, resolve};
+use crate::resolve::{Resolved, depends_on_time, is_ambient_probe, is_by_dns_name, resolve};
 use crate::sum::{
     Counters, DenialKey, DenialSum, EdgeKey, EdgeSum, KEPT, Map, NoteSum, PartySum, Reckoning,
     Tally, keep_smallest,
@@ -34,6 +35,8 @@ mod special;
 const RESOLVED_LIMIT: usize = 1 << 17;
 /// How many distinct denials are kept apart.
 const DENIALS_LIMIT: usize = 10_000;
+/// How many nodes are told apart: Kubernetes clusters have up to 5,000.
+const NODES_LIMIT: usize = 1 << 16;
 
 /// Learns from observations.
 pub struct Learner<D> {
@@ -45,6 +48,7 @@ pub struct Learner<D> {
     pub(crate) edges: Vec<EdgeSum>,
     edge_ids: Map<EdgeKey, u32>,
     pub(crate) table: Table,
+    errors: Errors,
     pub(crate) tally: Tally,
     pub(crate) counters: Counters,
     pub(crate) denials: Vec<DenialSum>,
@@ -60,6 +64,8 @@ pub struct Learner<D> {
     pub(crate) names: Map<IpAddr, std::collections::BTreeSet<Arc<str>>>,
     pub(crate) losses: Map<(Option<Arc<str>>, Arc<str>), LossSum>,
     pub(crate) node_states: Map<Arc<str>, NodeSum>,
+    /// How often something was not kept, since a limit was reached, by what it was.
+    pub(crate) unlisted: BTreeMap<&'static str, u64>,
     pub(crate) first: Option<Timestamp>,
     pub(crate) last: Option<Timestamp>,
 }
@@ -138,6 +144,7 @@ impl<D: Directory> Learner<D> {
             edges: Vec::new(),
             edge_ids: Map::default(),
             table,
+            errors: Errors::default(),
             tally: Tally::default(),
             counters: Counters::default(),
             denials: Vec::new(),
@@ -150,6 +157,7 @@ impl<D: Directory> Learner<D> {
             names: Map::default(),
             losses: Map::default(),
             node_states: Map::default(),
+            unlisted: BTreeMap::new(),
             first: None,
             last: None,
         }
@@ -179,9 +187,13 @@ impl<D: Directory> Learner<D> {
 
     /// Notes that a source lost events.
     pub fn lost(&mut self, lost: &LostEvents) {
-        self.counters.lost += lost.count;
-        let sum = self.losses.entry((lost.node.clone(), lost.origin.clone())).or_default();
-        sum.count += lost.count;
+        self.counters.lost = self.counters.lost.saturating_add(lost.count);
+        let key = (lost.node.clone(), lost.origin.clone());
+        if self.losses.len() >= NODES_LIMIT && !self.losses.contains_key(&key) {
+            return self.unlist("losses of nodes");
+        }
+        let sum = self.losses.entry(key).or_default();
+        sum.count = sum.count.saturating_add(lost.count);
         if let Some(time) = lost.time {
             sum.first = Some(sum.first.map_or(time, |first| first.min(time)));
             sum.last = Some(sum.last.map_or(time, |last| last.max(time)));
@@ -193,9 +205,11 @@ impl<D: Directory> Learner<D> {
         for node in &status.nodes {
             let sum =
                 NodeSum { time: status.time, state: status.state, message: status.message.clone() };
+            let full = self.node_states.len() >= NODES_LIMIT;
             match self.node_states.get_mut(node) {
                 Some(known) if *known >= sum => {}
                 Some(known) => *known = sum,
+                None if full => self.unlist("states of nodes"),
                 None => drop(self.node_states.insert(node.clone(), sum)),
             }
         }
@@ -214,8 +228,14 @@ impl<D: Directory> Learner<D> {
         }
     }
 
+    /// Counts what is not kept.
+    fn unlist(&mut self, what: &'static str) {
+        let count = self.unlisted.entry(what).or_default();
+        *count = count.saturating_add(1);
+    }
+
     pub(crate) fn reckoning(&self) -> Reckoning<'_> {
-        reckoning(&self.config, &self.edges)
+        reckoning(&self.config, &self.edges, &self.errors)
     }
 
     fn take(&mut self, observation: &Observation, class: Class) -> Result<(), Skip> {
@@ -223,7 +243,7 @@ impl<D: Directory> Learner<D> {
             Class::Skip(skip) => Err(skip),
             Class::Denied(protocol) => self.take_denied(observation, protocol),
             // Dropped before the pod's identity was known: nobody's decision (case B59).
-            Class::Refused(..) if special::is_without_identity(observation) => {
+            Class::Refused(..) | Class::Reset if special::is_without_identity(observation) => {
                 Err(Skip::TransientIdentity)
             }
             Class::Refused(protocol, skip) => {
@@ -232,6 +252,13 @@ impl<D: Directory> Learner<D> {
                 }
                 Err(skip)
             }
+            Class::Reset => {
+                if let Ok(ends) = self.ends(observation) {
+                    self.report(observation, ends, Protocol::Tcp, Sign::Reset);
+                }
+                Err(Skip::Rejected)
+            }
+            Class::Unreachable => self.take_unreachable(observation),
             Class::Inexpressible => self.take_inexpressible(observation),
             Class::Answer(protocol) => {
                 let ends = self.ends(observation)?;
@@ -344,8 +371,8 @@ impl<D: Directory> Learner<D> {
             *connections -= twice;
         }
         if self.table.is_full() {
-            let Self { table, tally, config, edges, .. } = self;
-            let reckoning = reckoning(config, edges);
+            let Self { table, tally, config, edges, errors, .. } = self;
+            let reckoning = reckoning(config, edges, errors);
             table.retire(|interval| tally.add(interval, &reckoning));
         }
         connections
@@ -395,7 +422,7 @@ impl<D: Directory> Learner<D> {
         // On Istio an end is its mesh identity as a caller, and its workload as the one that is called.
         let calls = std::ptr::eq(end, &raw const observation.source);
         let key = (Arc::as_ptr(&end.endpoint).addr(), end.address, node, calls);
-        if let Some(known) = self.resolved.get(&key) {
+        if let Some(known) = self.resolved.get(&key).filter(|_| !is_by_dns_name(end)) {
             let found = known.found;
             if let (Ok(party), false) = (found, end.names.is_empty()) {
                 self.add_names(party, &end.names);
@@ -406,7 +433,7 @@ impl<D: Directory> Learner<D> {
         if let (Ok(party), false) = (found, end.names.is_empty()) {
             self.add_names(party, &end.names);
         }
-        if !depends_on_time(&self.directory, end) {
+        if !depends_on_time(&self.directory, end) && !is_by_dns_name(end) {
             if self.resolved.len() >= RESOLVED_LIMIT {
                 self.resolved.clear();
             }
@@ -487,6 +514,10 @@ impl<D: Directory> Learner<D> {
         }
         let id = match self.reporter_ids.get(node) {
             Some(&id) => id,
+            None if self.reporters.len() >= NODES_LIMIT => {
+                self.unlist("reports of nodes");
+                return None;
+            }
             None => {
                 let id = u32::try_from(self.reporters.len()).ok()?;
                 self.reporter_ids.insert(node.clone(), id);
@@ -583,9 +614,9 @@ fn of_probe(observation: &Observation) -> Option<Skip> {
     }
 }
 
-fn reckoning<'a>(config: &Config, edges: &'a [EdgeSum]) -> Reckoning<'a> {
+fn reckoning<'a>(config: &Config, edges: &'a [EdgeSum], errors: &'a Errors) -> Reckoning<'a> {
     let answer_within = nanos(config.answer_within);
-    Reckoning { edges, answer_within, limit: config.caps.edges }
+    Reckoning { edges, answer_within, errors, limit: config.caps.edges }
 }
 
 fn nanos(time: Duration) -> i64 {
@@ -607,7 +638,20 @@ fn legs(observation: &Observation, ends: Ends, ranks: (u64, u64)) -> (Leg, Leg) 
             }
             (None, None) => mix(rank.rotate_left(16) ^ u64::from(port), 9),
         };
-        Leg { hash, party, rank, port }
+        let host = address.map_or_else(
+            || mix(rank, 7),
+            |address| match address {
+                IpAddr::V4(v4) => mix(v4.to_bits().into(), 5),
+                IpAddr::V6(v6) => {
+                    mix(u64::try_from(v6.to_bits() >> 64).unwrap_or_default(), 6)
+                        ^ mix(
+                            u64::try_from(v6.to_bits() & u128::from(u64::MAX)).unwrap_or_default(),
+                            8,
+                        )
+                }
+            },
+        );
+        Leg { hash, host, party, rank, port }
     };
     let source =
         leg(observation.source.address, observation.source_port, (ends.source, ranks.0), 1);

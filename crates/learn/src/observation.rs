@@ -180,10 +180,10 @@ pub enum Transport {
 /// An ICMP message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Icmp {
-    /// `ICMPv4`, with its type where the source tells.
-    V4(Option<u8>),
-    /// `ICMPv6`, with its type where the source tells.
-    V6(Option<u8>),
+    /// `ICMPv4`, with its type and code where the source tells.
+    V4(Option<(u8, u8)>),
+    /// `ICMPv6`, with its type and code where the source tells.
+    V6(Option<(u8, u8)>),
 }
 
 /// TCP flags of one packet.

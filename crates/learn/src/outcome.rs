@@ -64,6 +64,7 @@ impl<D: Directory> Learner<D> {
             edges,
             denials,
             nodes: self.node_states.iter().map(|(node, sum)| (node.clone(), sum.state)).collect(),
+            unlisted: self.unlisted.clone(),
             window: self.first.zip(self.last),
         }
     }

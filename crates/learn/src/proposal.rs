@@ -30,6 +30,8 @@ pub struct Outcome {
     pub denials: Vec<Denial>,
     /// What the sources said of their nodes.
     pub nodes: BTreeMap<Arc<str>, NodeState>,
+    /// How often something was counted but not kept, since a limit was reached, by what it was.
+    pub unlisted: BTreeMap<&'static str, u64>,
     /// First and last observation.
     pub window: Option<(Timestamp, Timestamp)>,
 }

@@ -67,6 +67,15 @@ pub(crate) fn depends_on_time(directory: &dyn Directory, end: &End) -> bool {
     !by_name && end.address.is_some_and(|address| directory.is_reused(address))
 }
 
+/// Whether the end is known by a DNS name alone.
+pub(crate) fn is_by_dns_name(end: &End) -> bool {
+    let endpoint = &*end.endpoint;
+    end.address.is_none()
+        && !end.names.is_empty()
+        && endpoint.pod.is_none()
+        && endpoint.workload.is_none()
+}
+
 /// Addresses that Istio ambient gives to the kubelet's probes (case B44).
 pub(crate) fn is_ambient_probe(address: IpAddr) -> bool {
     match address {

@@ -58,7 +58,7 @@ fn word_of(packet: &mut Observation, word: &str) {
         "PSH" => packet.transport = flag(TcpFlags::PSH),
         "UDP" => packet.transport = Transport::Udp,
         "SCTP" => packet.transport = Transport::Sctp,
-        "PING" => packet.transport = Transport::Icmp(Icmp::V4(Some(8))),
+        "PING" => packet.transport = Transport::Icmp(Icmp::V4(Some((8, 0)))),
         "reply" => packet.reply = Some(true),
         "new" => packet.reply = Some(false),
         _ => match word.split_at(1) {

@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use netenf_policy::{Labels, Protocol};
 
 use crate::classify::Skip;
-use crate::connection::{Ending, Interval};
+use crate::connection::{Ending, Errors, Interval};
 use crate::identity::Party;
 use crate::observation::{Direction, PolicyRef, ServiceRef};
 use crate::time::Timestamp;
@@ -114,6 +114,8 @@ pub(crate) struct Reckoning<'a> {
     pub(crate) edges: &'a [EdgeSum],
     /// An answer later than this does not count.
     pub(crate) answer_within: i64,
+    /// ICMP errors, which answer attempts too.
+    pub(crate) errors: &'a Errors,
     /// How many groups of packets of unknown direction are kept apart.
     pub(crate) limit: usize,
 }
@@ -190,7 +192,7 @@ impl Tally {
         for slot in interval.slots() {
             let leg = usize::from(slot.leg);
             let endings = self.endings_of(slot.edge);
-            match interval.ending(leg, reckoning.answer_within) {
+            match interval.ending(leg, reckoning.answer_within, reckoning.errors) {
                 Ending::Answered => endings.answered = endings.answered.saturating_add(1),
                 Ending::Refused => endings.refused = endings.refused.saturating_add(1),
                 Ending::Repeated => endings.repeated = endings.repeated.saturating_add(1),
@@ -205,7 +207,10 @@ impl Tally {
             let mut edges: Vec<u32> = interval.slots().map(|slot| slot.edge).collect();
             edges.sort_unstable();
             let both = interval.slots().map(|slot| slot.weight).min().unwrap_or_default();
-            *self.overlaps.entry(edges).or_default() += u64::from(both);
+            // Over the limit connections stay counted for each of the edges.
+            if self.overlaps.len() < reckoning.limit || self.overlaps.contains_key(&edges) {
+                *self.overlaps.entry(edges).or_default() += u64::from(both);
+            }
         }
         openers
     }

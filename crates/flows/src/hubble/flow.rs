@@ -121,10 +121,10 @@ impl Decoder {
                 destination_port: port(sctp.destination_port),
             },
             Some(Layer4 { icmp4: Some(icmp), .. }) => {
-                bare(Transport::Icmp(Icmp::V4(icmp.kind.map(|kind| kind.0))))
+                bare(Transport::Icmp(Icmp::V4(Some(icmp.kind()))))
             }
             Some(Layer4 { icmp6: Some(icmp), .. }) => {
-                bare(Transport::Icmp(Icmp::V6(icmp.kind.map(|kind| kind.0))))
+                bare(Transport::Icmp(Icmp::V6(Some(icmp.kind()))))
             }
             Some(Layer4 { vrrp: Some(_), .. }) => bare(Transport::Other(self.names.share("VRRP"))),
             Some(Layer4 { igmp: Some(_), .. }) => bare(Transport::Other(self.names.share("IGMP"))),

@@ -186,11 +186,12 @@ fn replies(#[case] fields: &str, #[case] expected: Option<bool>) {
     Some(0)
 )]
 #[case::sctp(r#"{"SCTP":{"destination_port":"3868"}}"#, Transport::Sctp, None, Some(3868))]
-#[case::ping(r#"{"ICMPv4":{"type":8}}"#, Transport::Icmp(Icmp::V4(Some(8))), None, None)]
-#[case::icmp(r#"{"ICMPv4":{}}"#, Transport::Icmp(Icmp::V4(None)), None, None)]
+#[case::ping(r#"{"ICMPv4":{"type":8}}"#, Transport::Icmp(Icmp::V4(Some((8, 0)))), None, None)]
+#[case::echo_reply(r#"{"ICMPv4":{}}"#, Transport::Icmp(Icmp::V4(Some((0, 0)))), None, None)]
+#[case::port_unreachable(r#"{"ICMPv4":{"type":3,"code":3}}"#, Transport::Icmp(Icmp::V4(Some((3, 3)))), None, None)]
 #[case::icmp6(
     r#"{"ICMPv6":{"type":135,"code":0}}"#,
-    Transport::Icmp(Icmp::V6(Some(135))),
+    Transport::Icmp(Icmp::V6(Some((135, 0)))),
     None,
     None
 )]

@@ -146,7 +146,16 @@ pub(super) struct Ports {
 #[serde(expecting = "an object")]
 pub(super) struct Message {
     #[serde(rename = "type")]
-    pub(super) kind: Option<Integer<u8>>,
+    kind: Option<Integer<u8>>,
+    code: Option<Integer<u8>>,
+}
+
+impl Message {
+    /// Type and code. Hubble leaves zeros out: what is absent is one, as in an echo reply.
+    pub(super) fn kind(&self) -> (u8, u8) {
+        let number = |field: &Option<Integer<u8>>| field.as_ref().map_or(0, |number| number.0);
+        (number(&self.kind), number(&self.code))
+    }
 }
 
 /// `flow.Layer7`.

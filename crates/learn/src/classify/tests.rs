@@ -15,11 +15,8 @@ use crate::sample::packet;
 #[case::ack_unknown("web:40000 > db:5432 ACK", Class::Candidate(Protocol::Tcp))]
 #[case::ack_reply("db:5432 > web:40000 ACK reply", Class::Answer(Protocol::Tcp))]
 #[case::late_fin("db:5432 > web:40000 FIN ACK new", Class::Candidate(Protocol::Tcp))]
-#[case::reset("db:5432 > web:40000 RST reply", Class::Refused(Protocol::Tcp, Skip::Rejected))]
-#[case::reset_by_the_client(
-    "web:40000 > db:5432 RST new",
-    Class::Refused(Protocol::Tcp, Skip::Rejected)
-)]
+#[case::reset("db:5432 > web:40000 RST reply", Class::Reset)]
+#[case::reset_by_the_client("web:40000 > db:5432 RST new", Class::Reset)]
 // Without flags the source's word counts, unless it may be a late answer.
 #[case::no_flags_new("web:40000 > db:5432 new", Class::Open(Protocol::Tcp))]
 #[case::no_flags_towards_a_client("db:5432 > web:40000 new", Class::Candidate(Protocol::Tcp))]
@@ -114,15 +111,20 @@ fn failures_are_refusals_or_silence(#[case] error: &str, #[case] skip: Skip) {
 }
 
 #[rstest]
-#[case::echo(Icmp::V4(Some(8)), Class::Inexpressible)]
-#[case::echo6(Icmp::V6(Some(128)), Class::Inexpressible)]
+#[case::echo(Icmp::V4(Some((8, 0))), Class::Inexpressible)]
+#[case::echo6(Icmp::V6(Some((128, 0))), Class::Inexpressible)]
 #[case::untold(Icmp::V4(None), Class::Inexpressible)]
-#[case::echo_reply(Icmp::V4(Some(0)), Class::Skip(Skip::Reply))]
-#[case::echo_reply6(Icmp::V6(Some(129)), Class::Skip(Skip::Reply))]
-#[case::unreachable(Icmp::V4(Some(3)), Class::Skip(Skip::Icmp))]
-#[case::too_big(Icmp::V6(Some(2)), Class::Skip(Skip::Icmp))]
-#[case::neighbour_solicitation(Icmp::V6(Some(135)), Class::Skip(Skip::Icmp))]
-fn of_icmp_only_pings_are_noted(#[case] icmp: Icmp, #[case] expected: Class) {
+#[case::echo_reply(Icmp::V4(Some((0, 0))), Class::Skip(Skip::Reply))]
+#[case::echo_reply6(Icmp::V6(Some((129, 0))), Class::Skip(Skip::Reply))]
+#[case::unreachable(Icmp::V4(Some((3, 3))), Class::Unreachable)]
+#[case::unreachable6(Icmp::V6(Some((1, 4))), Class::Unreachable)]
+#[case::fragmentation_needed(Icmp::V4(Some((3, 4))), Class::Skip(Skip::Icmp))]
+#[case::too_big(Icmp::V6(Some((2, 0))), Class::Skip(Skip::Icmp))]
+#[case::neighbour_solicitation(Icmp::V6(Some((135, 0))), Class::Skip(Skip::Icmp))]
+fn of_icmp_pings_are_noted_and_unreachable_ends_answer(
+    #[case] icmp: Icmp,
+    #[case] expected: Class,
+) {
     let packet = Observation { transport: Transport::Icmp(icmp), ..packet("web > db") };
     assert_eq!(classify(&packet), expected);
 }

@@ -6,15 +6,15 @@ const WINDOW: i64 = 60 * SECOND;
 const WITHIN: i64 = 30 * SECOND;
 const SECOND: i64 = 1_000_000_000;
 
-const CLIENT: Leg = Leg { hash: 1, party: 10, rank: 10, port: 40_000 };
-const SERVER: Leg = Leg { hash: 2, party: 20, rank: 20, port: 5_432 };
+const CLIENT: Leg = Leg { hash: 1, host: 1, party: 10, rank: 10, port: 40_000 };
+const SERVER: Leg = Leg { hash: 2, host: 2, party: 20, rank: 20, port: 5_432 };
 
 fn open(edge: u32, weight: u32) -> Sign {
     Sign::Open(Opening { edge, weight, syn: true, taken: false, by_service: false })
 }
 
 /// Reports by second: `o` the client opens, `a` the server answers, `c` and `s` packets of unknown direction
-/// from client and server, `r` refused.
+/// from client and server, `r` refused, `R` and `S` reset by client and server.
 fn table(reports: &[(char, i64)]) -> (Table, i64) {
     let mut table = Table::new(WINDOW, 1 << 10);
     let mut connections = 0;
@@ -24,6 +24,8 @@ fn table(reports: &[(char, i64)]) -> (Table, i64) {
             'a' => (SERVER, CLIENT, Sign::Answer),
             'c' => (CLIENT, SERVER, Sign::Candidate),
             's' => (SERVER, CLIENT, Sign::Candidate),
+            'R' => (CLIENT, SERVER, Sign::Reset),
+            'S' => (SERVER, CLIENT, Sign::Reset),
             _ => (CLIENT, SERVER, Sign::Refused),
         };
         connections += i64::from(table.report(from, to, Protocol::Tcp, second * SECOND, sign));
@@ -34,8 +36,9 @@ fn table(reports: &[(char, i64)]) -> (Table, i64) {
 }
 
 fn endings(table: &Table) -> Vec<Ending> {
+    let errors = Errors::default();
     let mut endings = Vec::new();
-    table.for_each(|interval| endings.push(interval.ending(0, WITHIN)));
+    table.for_each(|interval| endings.push(interval.ending(0, WITHIN, &errors)));
     endings
 }
 
@@ -46,6 +49,8 @@ fn endings(table: &Table) -> Vec<Ending> {
 #[case::clocks_differ(&[('o', 10), ('a', 9)], Ending::Answered)]
 #[case::answered_after_a_refusal(&[('o', 0), ('r', 1), ('o', 2), ('a', 3)], Ending::Answered)]
 #[case::refused(&[('o', 0), ('r', 1)], Ending::Refused)]
+#[case::reset_by_the_server(&[('o', 0), ('S', 1)], Ending::Refused)]
+#[case::given_up_by_the_client(&[('o', 0), ('R', 1)], Ending::Silent)]
 #[case::silent(&[('o', 0)], Ending::Silent)]
 #[case::repeated(&[('o', 0), ('o', 1), ('o', 3)], Ending::Repeated)]
 #[case::repeated_in_one_second(&[('o', 0), ('o', 0), ('o', 0)], Ending::Silent)]
@@ -157,4 +162,63 @@ fn a_table_full_of_simultaneous_connections_is_emptied() {
         }
     }
     assert!(table.len() <= 3);
+}
+
+/// An ICMP error answers attempts between its ends in time, whichever came first; what was answered
+/// otherwise stays so.
+#[rstest]
+#[case::in_time(&[('o', 100)], &[101], Ending::Refused)]
+#[case::clocks_differ(&[('o', 100)], &[99], Ending::Refused)]
+#[case::too_late(&[('o', 100)], &[131], Ending::Silent)]
+#[case::long_before(&[('o', 100)], &[69], Ending::Silent)]
+#[case::one_of_many(&[('o', 1_000)], &[10, 2_000, 1_001, 500], Ending::Refused)]
+#[case::none_of_many(&[('o', 1_500)], &[10, 2_000, 1_001, 500], Ending::Silent)]
+#[case::answered(&[('o', 100), ('a', 101)], &[101], Ending::Answered)]
+#[case::never_opened(&[('a', 100)], &[100], Ending::Silent)]
+fn an_icmp_error_is_an_answer(
+    #[case] reports: &[(char, i64)],
+    #[case] seconds: &[i64],
+    #[case] expected: Ending,
+) {
+    for backwards in [false, true] {
+        let mut seconds = seconds.to_vec();
+        if backwards {
+            seconds.reverse();
+        }
+        let mut errors = Errors::default();
+        for second in seconds {
+            assert!(errors.note(hosts(SERVER, CLIENT), second * SECOND, WITHIN));
+        }
+        table(reports).0.for_each(|interval| {
+            assert_eq!(interval.ending(0, WITHIN, &errors), expected);
+            assert_ne!(interval.ending(0, WITHIN, &Errors::default()), Ending::Refused);
+        });
+    }
+}
+
+#[test]
+fn errors_close_to_each_other_are_held_as_one() {
+    let mut errors = Errors::default();
+    for second in (0..10_000).rev().chain(0..10_000) {
+        assert!(errors.note(1, second * SECOND, WITHIN));
+    }
+    assert_eq!(errors.held, 1);
+    for number in 0..2 * u64::try_from(ERRORS_LIMIT).unwrap() {
+        errors.note(number, 0, WITHIN);
+    }
+    assert_eq!(errors.held, ERRORS_LIMIT);
+}
+
+/// One tuple over a long time, in any order, costs no more for each report than a search.
+#[test]
+fn a_tuple_that_is_used_for_ever_stays_quick() {
+    for step in [1, 7_919] {
+        let mut table = Table::new(WINDOW, 1 << 20);
+        for number in 0..50_000_i64 {
+            let second = (number * step % 50_000) * 100;
+            let time = second * SECOND;
+            assert_eq!(table.report(CLIENT, SERVER, Protocol::Tcp, time, open(0, 1)), 1);
+        }
+        assert_eq!(table.len(), 50_000);
+    }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use netenf_policy::Protocol;
 
-use super::{DENIALS_LIMIT, Ends, Learner};
+use super::{DENIALS_LIMIT, Ends, Learner, legs, nanos, time_of};
 use crate::classify::Skip;
-use crate::connection::{Denied, Sign};
+use crate::connection::{Denied, Sign, hosts};
 use crate::directory::{Directory, ServiceTarget};
 use crate::identity::{Party, Workload};
 use crate::observation::{
@@ -74,6 +74,7 @@ impl<D: Directory> Learner<D> {
         }
         let denial = u32::try_from(self.denials.len()).ok()?;
         if self.denials.len() >= DENIALS_LIMIT {
+            self.unlist("denials");
             return None;
         }
         self.denial_ids.insert(key.clone(), denial);
@@ -85,6 +86,20 @@ impl<D: Directory> Learner<D> {
     fn is_unknown_pod(&self, end: &End, party: u32) -> bool {
         let is_pod = self.parties[party as usize].party.workload().is_some();
         is_pod && end.endpoint.pod.is_none() && end.endpoint.entities.contains(Entities::WORLD)
+    }
+
+    /// An ICMP error answers what nothing else answered between its ends (DESIGN D2).
+    pub(super) fn take_unreachable(&mut self, observation: &Observation) -> Result<(), Skip> {
+        let Ok(ends) = self.ends(observation) else { return Err(Skip::Icmp) };
+        let rank = |party: u32| self.parties[party as usize].rank;
+        let (source, destination) =
+            legs(observation, ends, (rank(ends.source), rank(ends.destination)));
+        let within = nanos(self.config.answer_within);
+        let noted = self.errors.note(hosts(source, destination), time_of(observation), within);
+        if !noted {
+            self.unlist("ICMP errors");
+        }
+        Err(Skip::Icmp)
     }
 
     pub(super) fn take_inexpressible(&mut self, observation: &Observation) -> Result<(), Skip> {
@@ -195,14 +210,15 @@ impl<D: Directory> Learner<D> {
         let party = Party::NodePort { service: target.service.clone() };
         let node_port = self.plain_party(party, observation)?;
         let service = service_ref(&target.service, None);
-        let to_node = Ends { destination: node_port, ..ends };
-        self.open(observation, to_node, protocol, port, service.as_ref())?;
+        // The observation counts with the client's edge, which is the last: over a limit it is skipped,
+        // and then it must not have been counted before.
         for (workload, port) in target.backends {
             let backend = self.backend(workload, observation)?;
             let ends = Ends { source: node_port, destination: backend, ..ends };
             self.open_too(observation, ends, protocol, port, service.as_ref())?;
         }
-        Ok(())
+        let to_node = Ends { destination: node_port, ..ends };
+        self.open(observation, to_node, protocol, port, service.as_ref())
     }
 
     fn open_api_server(
@@ -280,6 +296,7 @@ impl<D: Directory> Learner<D> {
     pub(super) fn note_names(&mut self, answer: &DnsAnswer) {
         for address in &answer.addresses {
             if self.names.len() >= NAMES_LIMIT && !self.names.contains_key(address) {
+                self.unlist("names of addresses");
                 continue;
             }
             let names = self.names.entry(*address).or_default();
