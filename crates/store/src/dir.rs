@@ -21,6 +21,7 @@ mod parse;
 mod place;
 mod plan;
 mod read;
+mod regular;
 mod split;
 mod walk;
 mod write;
@@ -87,7 +88,7 @@ impl DirStore {
     pub fn lock(dir: impl AsRef<Path>, writer: Writer<'_>) -> Result<Self, StoreError> {
         lock::prepare(dir.as_ref(), writer.missing)?;
         let mut store = Self::open(dir)?;
-        store.lock = Some(Lock::take(&store.root.join(STATE), writer)?);
+        store.lock = Some(Lock::take(&store.root, writer)?);
         Ok(store)
     }
 
@@ -133,6 +134,7 @@ impl Store for DirStore {
     fn blob(&self, name: &str) -> Result<Option<Blob>, StoreError> {
         name::check_blob(name)?;
         let path = self.blob_path(name);
+        place::check_state(&self.root, &path)?;
         let Some(bytes) = read::optional(&path)? else { return Ok(None) };
         let version = read::version(&bytes);
         let text = String::from_utf8(bytes).map_err(|error| StoreError::Read {

@@ -120,6 +120,20 @@ pub enum StoreError {
         /// Where it leads.
         target: String,
     },
+    /// A symbolic link stands where none is followed.
+    #[error("{place} is a symbolic link to {target}, and is not followed")]
+    Link {
+        /// The link.
+        place: String,
+        /// What it names.
+        target: String,
+    },
+    /// Something else has the name of a file.
+    #[error("{place} is no regular file")]
+    NotFile {
+        /// What should be a file.
+        place: String,
+    },
     /// A batch changes something twice.
     #[error("{what} is changed twice at once")]
     Twice {
@@ -162,7 +176,10 @@ impl StoreError {
             }
             Self::Changed { .. } => "look at what changed, and run the command again",
             Self::Exists { .. } => "see it with `get`, and delete or demote it first",
-            Self::Occupied { .. } => "move that file away, and run the command again",
+            Self::Occupied { .. } | Self::NotFile { .. } => {
+                "move it away, and run the command again"
+            }
+            Self::Link { .. } => "put there what it leads to, or remove the link",
             Self::Duplicate { .. } => "delete one of the two",
             Self::Broken(diagnostic) => return diagnostic.next_step.clone(),
             Self::UnknownFields { .. } => "remove those fields, or use a newer netenf",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use netenf_k8s::lifecycle::{Record, Resource, Revision, Verb};
@@ -35,7 +35,7 @@ pub(super) fn leftover(object: Resource) -> Record {
 pub(super) fn read(store: &DirStore, namespace: &str, name: &str) -> Result<History, StoreError> {
     let mut history = History::default();
     for (number, path) in numbered(store, namespace, name)? {
-        match revision(&path) {
+        match revision(store, &path) {
             Ok(Some(revision)) => history.revisions.push(Revision { number, ..revision }),
             Ok(None) => {}
             Err(cause) => history.diagnostics.push(Diagnostic {
@@ -68,7 +68,7 @@ pub(super) fn plan(
         };
         next.insert(own, number + 1);
         let path = folder(store, &key.namespace, &key.name).join(format!("{number}.yaml"));
-        let target = place::inside(store, &path)?;
+        let target = place::of_state(store, &path)?;
         let text = revision_yaml(&record.numbered(number))?;
         plan.history.push(FileWrite { path, target, before: None, after: Some(text) });
         plan.applied.revisions.push((key, number));
@@ -100,6 +100,7 @@ fn numbered(
     name: &str,
 ) -> Result<Vec<(u64, PathBuf)>, StoreError> {
     let folder = folder(store, namespace, name);
+    place::check_state_folder(&store.root, &folder)?;
     let error = |source| StoreError::Read { place: shown(&folder), source };
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
@@ -110,15 +111,17 @@ fn numbered(
     for entry in entries {
         let path = entry.map_err(error)?.path();
         let number = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".yaml"));
-        if let Some(Ok(number)) = number.map(str::parse) {
-            numbered.push((number, path));
+        // No revision has a larger number, and the one after it is a number too.
+        if let Some(Ok(number)) = number.map(str::parse::<u32>) {
+            numbered.push((u64::from(number), path));
         }
     }
     numbered.sort_unstable();
     Ok(numbered)
 }
 
-fn revision(path: &std::path::Path) -> Result<Option<Revision>, String> {
+fn revision(store: &DirStore, path: &Path) -> Result<Option<Revision>, String> {
+    place::check_state(&store.root, path).map_err(|_| "is no regular file".to_owned())?;
     let text = read::text(path).map_err(|diagnostic| diagnostic.cause)?;
     let Some(text) = text else { return Err("is no revision".to_owned()) };
     let options = serde_saphyr::options! { with_snippet: false, emit_comments: false };

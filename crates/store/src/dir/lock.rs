@@ -2,10 +2,11 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::name::shown;
+use super::{STATE, place, regular};
 use crate::error::StoreError;
 
 /// Time between two attempts while waiting.
@@ -53,10 +54,10 @@ pub(super) fn prepare(dir: &Path, missing: MissingFolder) -> Result<(), StoreErr
 // === impl Lock ===
 
 impl Lock {
-    /// Takes the lock in the folder `state`, or says who holds it.
-    pub(super) fn take(state: &Path, writer: Writer<'_>) -> Result<Self, StoreError> {
-        let path = state.join("lock");
-        let mut file = open(state, &path)?;
+    /// Takes the lock of the folder `root`, or says who holds it.
+    pub(super) fn take(root: &Path, writer: Writer<'_>) -> Result<Self, StoreError> {
+        let path = root.join(STATE).join("lock");
+        let mut file = open(root, &path)?;
         let deadline = Instant::now().checked_add(writer.wait);
         loop {
             match file.try_lock() {
@@ -91,16 +92,23 @@ impl Drop for Lock {
     }
 }
 
-fn open(state: &Path, path: &PathBuf) -> Result<File, StoreError> {
-    fs::create_dir_all(state).map_err(|source| write_error("make the folder", state, source))?;
+fn open(root: &Path, path: &Path) -> Result<File, StoreError> {
+    let state = root.join(STATE);
     let ignored = state.join(".gitignore");
-    if !ignored.exists() {
-        // The rest of the state may go into Git; a lock is of this machine.
-        fs::write(&ignored, "lock\n").map_err(|source| write_error("write", &ignored, source))?;
+    place::check_state(root, path)?;
+    place::check_state(root, &ignored)?;
+    if !state.is_dir() {
+        fs::create_dir(&state).map_err(|source| write_error("make the folder", &state, source))?;
     }
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    options.open(path).map_err(|source| write_error("lock", path, source))
+    // The rest of the state may go into Git; a lock is of this machine.
+    if let Some(mut file) = regular::create(&ignored)? {
+        file.write_all(b"lock\n").map_err(|source| write_error("write", &ignored, source))?;
+    }
+    match regular::create(path)? {
+        Some(file) => Ok(file),
+        None => regular::open(path, OpenOptions::new().read(true).write(true))
+            .map_err(|source| write_error("lock", path, source)),
+    }
 }
 
 fn holder(file: &mut File) -> String {

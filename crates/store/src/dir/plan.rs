@@ -255,14 +255,11 @@ fn check_once(batch: &Batch) -> Result<(), StoreError> {
 fn blob(store: &DirStore, change: &BlobChange) -> Result<Option<FileWrite>, StoreError> {
     name::check_blob(&change.name)?;
     let path = store.blob_path(&change.name);
+    let target = place::of_state(store, &path)?;
     let before = read::optional(&path)?;
     if before.as_deref().map(read::version) != change.expected {
         return Err(StoreError::Changed { place: shown(&path) });
     }
-    let target = match before {
-        Some(_) => place::of_existing(store, &path)?,
-        None => place::inside(store, &path)?,
-    };
     let write = FileWrite { path, target, before, after: change.text.clone() };
     Ok(write.is_change().then_some(write))
 }

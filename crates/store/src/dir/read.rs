@@ -1,6 +1,6 @@
 //! Reads files that may be anything.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::name::shown;
 use super::parse::mentions_ours;
+use super::regular;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::StoreError;
 use crate::store::Version;
@@ -50,10 +51,10 @@ pub(super) fn text(path: &Path) -> Result<Option<String>, Box<Diagnostic>> {
     })
 }
 
-/// The bytes of a file of ours, if it is there.
+/// The bytes of a regular file, if it is there.
 pub(super) fn optional(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     let error = |source| StoreError::Read { place: shown(path), source };
-    let file = match File::open(path) {
+    let file = match regular::open(path, OpenOptions::new().read(true)) {
         Ok(file) => file,
         Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(error(source)),

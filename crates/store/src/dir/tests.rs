@@ -2,6 +2,7 @@ mod crash;
 mod files;
 mod hostile;
 mod layout;
+mod link;
 mod locking;
 mod property;
 mod support;

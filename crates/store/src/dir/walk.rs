@@ -5,9 +5,9 @@ use std::fs::{self, DirEntry, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::STATE;
 use super::disk::is_temporary;
 use super::name::shown;
+use super::{STATE, place};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::StoreError;
 
@@ -40,10 +40,10 @@ pub(super) fn walk(root: &Path, real: &Path) -> Result<Walk, StoreError> {
             Err(error) => walk.diagnostics.push(unreadable(&folder, &error)),
         }
     }
-    for (path, _) in entries(&root.join(STATE)).unwrap_or_default() {
-        if is_temporary(&path) {
-            walk.temporary.push(path);
-        }
+    let state = root.join(STATE);
+    if place::check_state_folder(root, &state).is_ok() {
+        let entries = entries(&state).unwrap_or_default().into_iter().map(|(path, _)| path);
+        walk.temporary.extend(entries.filter(|path| is_temporary(path)));
     }
     follow(links, real, &mut walk);
     walk.files.sort_unstable();
@@ -101,7 +101,7 @@ fn follow(mut links: Vec<PathBuf>, real: &Path, walk: &mut Walk) {
 }
 
 /// Whether the walk finds the file `target` without any link.
-fn is_found(target: &Path, real: &Path) -> bool {
+pub(super) fn is_found(target: &Path, real: &Path) -> bool {
     let Ok(inside) = target.strip_prefix(real) else { return false };
     is_yaml(target) && !inside.ancestors().any(is_hidden)
 }

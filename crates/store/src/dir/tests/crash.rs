@@ -19,7 +19,7 @@ use crate::error::StoreError;
 use crate::store::{Batch, BlobChange, Change, Scope, Store};
 
 /// A folder that `batch` has something of every kind to do with.
-fn folder() -> Folder {
+pub(super) fn folder() -> Folder {
     Folder::with(&[
         ("shop/web.proposal.yaml", &text("shop", "web")),
         ("shop/api.proposal.yaml", &text("shop", "api")),
@@ -28,7 +28,7 @@ fn folder() -> Folder {
 }
 
 /// Promotes one object, changes one, removes one, makes one in a new namespace, and keeps state.
-fn batch(store: &DirStore) -> Batch {
+pub(super) fn batch(store: &DirStore) -> Batch {
     let get = |name| store.get(&Key::proposal("shop", name)).unwrap().unwrap();
     let mut batch = promotion(store, "shop", "web");
     let api = get("api");
