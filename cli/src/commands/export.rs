@@ -1,13 +1,13 @@
 //! `export`: objects to put under Git or to apply.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use netenf_api::istio::IstioWorkloadSelector;
 use netenf_api::{AuthorizationPolicy, AuthorizationPolicySpec, Mode, WorkloadNetworkPolicy, key};
-use netenf_store::Resource;
+use netenf_store::{Resource, Severity, Stored};
 
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
@@ -15,11 +15,17 @@ use crate::output::{self, count, escaped, print, tell};
 use crate::wiring::select::Selection;
 use crate::wiring::store::Session;
 
+mod folder;
+
 /// Write policies as objects to apply
 ///
 /// Native objects are what the cluster enforces: a NetworkPolicy for each policy in protect, an
 /// AuthorizationPolicy for each Istio policy (with the dry-run annotation in monitor). They are written as
 /// the API server stores them, so that kubectl diff shows nothing after they are applied.
+///
+/// A folder is kept up to date: files that an earlier export wrote, and whose policy is gone or not enforced
+/// any more, are removed, as far as namespace and names given here reach. A file of yours is neither written
+/// over nor removed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   # Native objects of everything that protects, to the terminal
@@ -54,16 +60,17 @@ enum Form {
 
 /// A file to be.
 struct File {
-    path: String,
+    name: String,
     text: String,
 }
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let session = Session::open(global)?;
+    let selected = args.selection.find(&session, global)?;
     let mut files = Vec::new();
     let mut left_out = 0;
-    for stored in args.selection.find(&session, global)? {
+    for stored in &selected {
         match args.file(&stored.object)? {
             Some(file) => files.push(file),
             None => left_out += 1,
@@ -76,8 +83,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         ));
     }
     match &args.output_dir {
-        Some(_) if files.is_empty() => tell("there is nothing to export; nothing was written"),
-        Some(folder) => write(folder, &files)?,
+        Some(place) => folder::update(place, &files, &args.reach(&session, global, &selected))?,
         None => {
             print(&files.iter().map(|file| file.text.as_str()).collect::<Vec<_>>().join("---\n"))?;
         }
@@ -88,6 +94,21 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
 // === impl Args ===
 
 impl Args {
+    /// Which objects' files may be removed where nothing is exported for them any more.
+    fn reach(&self, session: &Session, global: &Global, selected: &[&Stored]) -> folder::Reach {
+        let is_broken =
+            session.listing().diagnostics.iter().any(|one| one.severity == Severity::Error);
+        let scope = if is_broken {
+            folder::Scope::Unknown
+        } else if !self.selection.names.is_empty() || self.selection.direction.is_some() {
+            let keys = selected.iter().map(|stored| stored.object.key());
+            folder::Scope::Objects(keys.map(|key| (key.namespace, key.name)).collect())
+        } else {
+            folder::Scope::Namespace(global.only_namespace().map(str::to_owned))
+        };
+        folder::Reach { form: self.form, scope }
+    }
+
     fn file(&self, object: &Resource) -> Result<Option<File>, CommandError> {
         let policy = match object {
             Resource::Policy(policy) => {
@@ -127,7 +148,7 @@ fn wnp(mut policy: WorkloadNetworkPolicy) -> Result<File, CommandError> {
     let object = Resource::from(policy);
     let key = object.key();
     let text = output::yaml_documents(std::iter::once(object))?;
-    Ok(File { path: format!("{}.{}.policy.yaml", key.namespace, key.name), text })
+    Ok(File { name: format!("{}.{}.policy.yaml", key.namespace, key.name), text })
 }
 
 fn native(policy: &WorkloadNetworkPolicy) -> Result<Option<File>, CommandError> {
@@ -141,7 +162,7 @@ fn native(policy: &WorkloadNetworkPolicy) -> Result<Option<File>, CommandError> 
         }
         let object = NetworkPolicy { metadata, spec: Some(spec.clone()) };
         return Ok(Some(File {
-            path: format!("{namespace}.{name}.networkpolicy.yaml"),
+            name: format!("{namespace}.{name}.networkpolicy.yaml"),
             text: yaml(&object)?,
         }));
     }
@@ -163,7 +184,7 @@ fn native(policy: &WorkloadNetworkPolicy) -> Result<Option<File>, CommandError> 
     };
     let object = AuthorizationPolicy { metadata, spec };
     Ok(Some(File {
-        path: format!("{namespace}.{name}.authorizationpolicy.yaml"),
+        name: format!("{namespace}.{name}.authorizationpolicy.yaml"),
         text: yaml(&object)?,
     }))
 }
@@ -175,66 +196,4 @@ fn yaml(object: &impl serde::Serialize) -> Result<String, CommandError> {
         return output::json(object);
     }
     Ok(if text.ends_with('\n') { text } else { text + "\n" })
-}
-
-/// Names under which kustomize looks for its file; more than one of them is an error there.
-const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
-
-/// Writes the files, and a kustomization where there is none: a person's own stays as it is.
-fn write(folder: &Path, files: &[File]) -> Result<(), CommandError> {
-    let failed = |error| {
-        CommandError::failed(format!("cannot write to {}", folder.display()))
-            .because(error)
-            .hint("give a folder that you may write to with --output-dir")
-    };
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    let existing = KUSTOMIZATIONS.iter().map(|name| folder.join(name)).find(|path| path.exists());
-    let known = existing.as_ref().map(std::fs::read_to_string).transpose().map_err(failed)?;
-    for file in files {
-        put(folder, &file.path, &file.text).map_err(failed)?;
-    }
-    let mut resources: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
-    resources.sort_unstable();
-    let written = count(files.len(), "object");
-    match (existing, known) {
-        (Some(path), Some(known)) => {
-            tell(&escaped(&format!("{written} written to {}", folder.display())));
-            tell_missing(&path, &known, &resources);
-        }
-        _ => {
-            let lines: String = resources.iter().map(|name| format!("- {name}\n")).collect();
-            let text = format!(
-                "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n{lines}"
-            );
-            put(folder, KUSTOMIZATIONS[0], &text).map_err(failed)?;
-            let place = folder.display();
-            tell(&escaped(&format!("{written} and kustomization.yaml written to {place}")));
-        }
-    }
-    Ok(())
-}
-
-/// Tells which resources a person's kustomization does not name yet.
-fn tell_missing(path: &Path, known: &str, resources: &[&str]) {
-    let names: Vec<String> = serde_saphyr::from_str::<serde_json::Value>(known)
-        .ok()
-        .and_then(|value| serde_json::from_value(value.get("resources")?.clone()).ok())
-        .unwrap_or_default();
-    let is_named =
-        |name: &str| names.iter().any(|own| own.strip_prefix("./").unwrap_or(own) == name);
-    let missing: Vec<&str> = resources.iter().copied().filter(|name| !is_named(name)).collect();
-    if !missing.is_empty() {
-        tell(&escaped(&format!(
-            "{} is there already and stays as it is; add to its resources: {}",
-            path.display(),
-            missing.join(", ")
-        )));
-    }
-}
-
-/// Writes a file as a whole or not at all.
-fn put(folder: &Path, name: &str, text: &str) -> Result<(), std::io::Error> {
-    let part = folder.join(format!(".{name}.part"));
-    std::fs::write(&part, text)?;
-    std::fs::rename(&part, folder.join(name))
 }

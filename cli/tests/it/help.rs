@@ -745,6 +745,10 @@ fn help_is_for_people() {
     AuthorizationPolicy for each Istio policy (with the dry-run annotation in monitor). They are written
     as the API server stores them, so that kubectl diff shows nothing after they are applied.
 
+    A folder is kept up to date: files that an earlier export wrote, and whose policy is gone or not
+    enforced any more, are removed, as far as namespace and names given here reach. A file of yours is
+    neither written over nor removed.
+
     Usage: kubectl netenf export [OPTIONS] [WORKLOAD]...
 
     Arguments:

@@ -33,7 +33,7 @@ fn without_a_folder_there_is_nothing_to_work_on() {
     exit 3
     ----- stderr -----
     error: flows.jsonl is no folder
-    hint: give a folder with --dir or NETENF_DIR, or move the file away
+    hint: give the name of a folder, or move away what has that name
     ");
     insta::assert_snapshot!(environment.run("promote --all --dir nothere"), @"
     exit 3

@@ -19,6 +19,7 @@ mod lock;
 mod name;
 mod parse;
 mod place;
+mod plain;
 mod plan;
 mod read;
 mod regular;
@@ -38,6 +39,7 @@ use disk::Disk;
 use lock::Lock;
 
 pub use lock::{MissingFolder, Writer};
+pub use plain::PlainFolder;
 
 /// Folder of everything that is no object.
 const STATE: &str = ".netenf";

@@ -165,9 +165,7 @@ impl StoreError {
     pub fn next_step(&self) -> String {
         let step = match self {
             Self::NoFolder { .. } => "check --dir and NETENF_DIR; `learn --dir` makes a new folder",
-            Self::NotFolder { .. } => {
-                "give a folder with --dir or NETENF_DIR, or move the file away"
-            }
+            Self::NotFolder { .. } => "give the name of a folder, or move away what has that name",
             Self::Locked { .. } => "wait for that command to end, and run this one again",
             Self::OpenedForReading { .. } => "open the folder with a lock to write to it",
             Self::Read { source, .. } | Self::Write { source, .. } => io_step(source),

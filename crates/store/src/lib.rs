@@ -14,7 +14,7 @@ mod yaml;
 
 pub use comment::keep_comments;
 pub use diagnostic::{Diagnostic, Severity};
-pub use dir::{DirStore, FileChange, MissingFolder, Writer};
+pub use dir::{DirStore, FileChange, MissingFolder, PlainFolder, Writer};
 pub use error::StoreError;
 pub use netenf_k8s::lifecycle::{Key, Kind, Record, Resource, Revision, Verb};
 pub use store::{

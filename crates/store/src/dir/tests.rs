@@ -4,5 +4,6 @@ mod hostile;
 mod layout;
 mod link;
 mod locking;
+mod plain;
 mod property;
 mod support;

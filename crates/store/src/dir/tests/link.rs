@@ -16,7 +16,7 @@ use crate::store::{Batch, Change, Scope, Store};
 
 /// What stands where the store writes a file or looks for a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Obstacle {
+pub(super) enum Obstacle {
     /// A link to the same thing elsewhere.
     LinkOutside,
     /// A link to a file elsewhere.
@@ -32,7 +32,7 @@ enum Obstacle {
 }
 
 /// Everything below `root`: what it is, and what a file holds.
-fn entries(root: &Path) -> BTreeMap<String, String> {
+pub(super) fn entries(root: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -73,7 +73,7 @@ fn objects(root: &Path) -> BTreeMap<String, String> {
     entries
 }
 
-fn plant(obstacle: Obstacle, path: &Path, is_folder: bool, outside: &Path, twin: &Path) {
+pub(super) fn plant(obstacle: Obstacle, path: &Path, is_folder: bool, outside: &Path, twin: &Path) {
     let _ = fs::remove_file(path);
     let _ = fs::remove_dir_all(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
