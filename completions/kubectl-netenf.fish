@@ -244,7 +244,7 @@ complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand status" -s
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand status" -l color -d 'Colour of the output' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand status" -l check -d 'Exit with 1 if nothing was learned, or if there were errors, losses or nodes that do not report'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand status" -l check -d 'Exit with 1 if nothing was learned, or if there were errors, losses, nodes that do not report, or more than a folder keeps'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand status" -s A -l all-namespaces -d 'Work in all namespaces, whatever -n says'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand completion" -l dir -d 'Folder of YAML files to work on, one object a file' -r -f -a "(__fish_complete_directories)"

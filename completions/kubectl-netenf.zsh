@@ -299,7 +299,7 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[Colour of the output]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
-'--check[Exit with 1 if nothing was learned, or if there were errors, losses or nodes that do not report]' \
+'--check[Exit with 1 if nothing was learned, or if there were errors, losses, nodes that do not report, or more than a folder keeps]' \
 '-A[Work in all namespaces, whatever -n says]' \
 '--all-namespaces[Work in all namespaces, whatever -n says]' \
 '-h[Print help (see more with '\''--help'\'')]' \

@@ -9,8 +9,11 @@ use crate::clock;
 use crate::error::{CommandError, Exit};
 use crate::output::{self, JsonOnly, escaped, print};
 use crate::wiring;
-use crate::wiring::state::State;
+use crate::wiring::state::{Cut, State};
 use crate::wiring::store::Session;
+
+/// How many entries are shown of what belongs to no proposal.
+const SHOWN: usize = 20;
 
 /// Show what was received, learned, skipped and lost
 ///
@@ -27,7 +30,8 @@ use crate::wiring::store::Session;
   # For CI: fail if nothing was learned, or input was bad or lost
   kubectl netenf status --dir policies --check")]
 pub(crate) struct Args {
-    /// Exit with 1 if nothing was learned, or if there were errors, losses or nodes that do not report
+    /// Exit with 1 if nothing was learned, or if there were errors, losses, nodes that do not report, or
+    /// more than a folder keeps
     #[arg(long)]
     check: bool,
     /// Output: json
@@ -44,8 +48,8 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         Some(JsonOnly::Json) => output::json(&as_json(&state, &funnel))?,
         None => text(&session, &state, &funnel),
     })?;
-    let sound =
-        funnel.learned > 0 && funnel.errors == 0 && funnel.lost == 0 && missing_nodes(&state) == 0;
+    let whole = funnel.errors == 0 && funnel.lost == 0 && state.cut == Cut::default();
+    let sound = funnel.learned > 0 && whole && missing_nodes(&state) == 0;
     Ok(if args.check && !sound { Exit::No } else { Exit::Done })
 }
 
@@ -54,7 +58,12 @@ fn as_json(state: &State, funnel: &Funnel) -> serde_json::Value {
     value["window"] = json!({"first": state.first, "last": state.last});
     value["nodes"] = json!(state.nodes);
     value["unplaced"] = json!(state.unplaced);
+    value["cut"] = json!(state.cut);
     value
+}
+
+fn total(funnel: &Funnel) -> u64 {
+    funnel.skipped.values().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
 fn missing_nodes(state: &State) -> usize {
@@ -75,7 +84,7 @@ fn text(session: &Session, state: &State, funnel: &Funnel) -> String {
     lines.push(format!("uncovered   {}", funnel.uncovered));
     lines.push(format!("violations  {}", funnel.violations));
     lines.push(format!("errors      {}", funnel.errors));
-    lines.push(format!("skipped     {}", funnel.skipped.values().sum::<u64>()));
+    lines.push(format!("skipped     {}", total(funnel)));
     let mut skipped: Vec<(&&str, &u64)> = funnel.skipped.iter().collect();
     skipped.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
     lines.extend(skipped.into_iter().map(|(reason, count)| format!("  {reason:<22}{count}")));
@@ -88,9 +97,23 @@ fn text(session: &Session, state: &State, funnel: &Funnel) -> String {
     }
     if !state.unplaced.is_empty() {
         lines.push(format!("without a proposal of their own  {}", state.unplaced.len()));
-        lines.extend(state.unplaced.iter().take(20).map(unplaced));
+        lines.extend(state.unplaced.iter().take(SHOWN).map(unplaced));
+        if let Some(more @ 1..) = state.unplaced.len().checked_sub(SHOWN) {
+            lines.push(format!("  and {more} more; -o json shows all"));
+        }
     }
+    lines.extend(cut(state));
     escaped(&(lines.join("\n") + "\n"))
+}
+
+/// How much is over the limits of a folder.
+fn cut(state: &State) -> Option<String> {
+    let Cut { edges, unplaced, nodes } = state.cut;
+    let parts = [("edges", edges), ("without a proposal", unplaced), ("nodes", nodes)];
+    let parts = parts.iter().filter(|(_, cut)| *cut > 0);
+    let parts: Vec<String> = parts.map(|(what, cut)| format!("{what}: {cut}")).collect();
+    let told = format!("not kept    {} (over the limits of a folder)", parts.join(", "));
+    (!parts.is_empty()).then_some(told)
 }
 
 fn unplaced(one: &wiring::state::Unplaced) -> String {

@@ -1,6 +1,7 @@
 //! What learning keeps in a folder besides proposals: counters, the window, and the edges that were seen.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -9,6 +10,18 @@ use netenf_k8s::render;
 use netenf_learn::Timestamp;
 use netenf_learn::proposal::{Funnel, Outcome, Peer, SeenEdge, SeenEnd};
 use serde::{Deserialize, Serialize};
+
+/// How much is kept. A folder is read as a whole by every command, and a hostile recording may name anything.
+const LIMITS: Limits = Limits { edges: 200_000, unplaced: 10_000, nodes: 10_000 };
+
+/// How many entries of each kind are kept: the first ones in their order, so that it is the same ones
+/// whichever way round recordings are learned.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    edges: usize,
+    unplaced: usize,
+    nodes: usize,
+}
 
 /// Everything that is kept. Fields of a newer version are ignored.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -27,6 +40,16 @@ pub(crate) struct State {
     pub(crate) nodes: BTreeMap<String, String>,
     edges: Vec<Edge>,
     pub(crate) unplaced: Vec<Unplaced>,
+    pub(crate) cut: Cut,
+}
+
+/// How many entries were not kept; one that is learned again is counted again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Cut {
+    pub(crate) edges: u64,
+    pub(crate) unplaced: u64,
+    pub(crate) nodes: u64,
 }
 
 /// An edge that was seen.
@@ -56,7 +79,7 @@ struct End {
 }
 
 /// Something seen that belongs to no proposal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Unplaced {
     pub(crate) subject: PeerRef,
@@ -73,15 +96,24 @@ pub(crate) struct Unplaced {
 impl State {
     /// Adds what a further recording taught.
     pub(crate) fn add(&mut self, outcome: &Outcome) {
+        self.add_within(outcome, LIMITS);
+    }
+
+    fn add_within(&mut self, outcome: &Outcome, limits: Limits) {
         let funnel = &outcome.funnel;
-        self.received += funnel.received;
-        self.learned += funnel.learned;
-        self.uncovered += funnel.uncovered;
-        self.violations += funnel.violations;
-        self.errors += funnel.errors;
-        self.lost += funnel.lost;
+        for (sum, more) in [
+            (&mut self.received, funnel.received),
+            (&mut self.learned, funnel.learned),
+            (&mut self.uncovered, funnel.uncovered),
+            (&mut self.violations, funnel.violations),
+            (&mut self.errors, funnel.errors),
+            (&mut self.lost, funnel.lost),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
         for (reason, count) in &funnel.skipped {
-            *self.skipped.entry((*reason).to_owned()).or_default() += count;
+            let sum = self.skipped.entry((*reason).to_owned()).or_default();
+            *sum = sum.saturating_add(*count);
         }
         if let Some((first, last)) = outcome.window {
             self.first = earlier(self.first.take(), render::time(first));
@@ -90,8 +122,9 @@ impl State {
         let states =
             outcome.nodes.iter().map(|(node, state)| (node.to_string(), format!("{state:?}")));
         self.nodes.extend(states);
-        self.add_edges(&outcome.edges);
-        self.add_unplaced(outcome);
+        cut(&mut self.nodes, limits.nodes, &mut self.cut.nodes);
+        self.add_edges(&outcome.edges, limits.edges);
+        self.add_unplaced(outcome, limits.unplaced);
     }
 
     /// The counters.
@@ -123,42 +156,51 @@ impl State {
         self.edges.iter().filter_map(Edge::seen).collect()
     }
 
-    fn add_edges(&mut self, edges: &[SeenEdge]) {
+    fn add_edges(&mut self, edges: &[SeenEdge], limit: usize) {
         let mut known: BTreeMap<(End, End, Protocol, u16), Edge> = BTreeMap::new();
         let fresh = edges.iter().map(Edge::of);
-        for edge in std::mem::take(&mut self.edges).into_iter().chain(fresh) {
+        for edge in mem::take(&mut self.edges).into_iter().chain(fresh) {
             let key = (edge.source.clone(), edge.destination.clone(), edge.protocol, edge.port);
             match known.get_mut(&key) {
                 Some(one) => {
-                    one.count += edge.count;
-                    one.observations += edge.observations;
+                    one.count = one.count.saturating_add(edge.count);
+                    one.observations = one.observations.saturating_add(edge.observations);
                     one.first = earlier(one.first.take(), edge.first);
                     one.last = later(one.last.take(), edge.last);
                 }
                 None => drop(known.insert(key, edge)),
             }
         }
+        cut(&mut known, limit, &mut self.cut.edges);
         self.edges = known.into_values().collect();
     }
 
-    fn add_unplaced(&mut self, outcome: &Outcome) {
-        for one in &outcome.unplaced {
-            let fresh = Unplaced {
-                subject: render::peer(&one.subject),
-                direction: render::direction(one.direction),
-                peer: render::peer(&one.uncovered.peer),
-                port: one.uncovered.port,
-                protocol: one.uncovered.protocol.to_string(),
-                reason: one.uncovered.reason.name().to_owned(),
-                count: one.uncovered.count,
-            };
-            let same = |known: &&mut Unplaced| {
-                Unplaced { count: fresh.count, ..(**known).clone() } == fresh
-            };
-            match self.unplaced.iter_mut().find(same) {
-                Some(known) => known.count += fresh.count,
-                None => self.unplaced.push(fresh),
-            }
+    fn add_unplaced(&mut self, outcome: &Outcome, limit: usize) {
+        let mut known: BTreeMap<Unplaced, u64> = BTreeMap::new();
+        let fresh = outcome.unplaced.iter().map(Unplaced::of);
+        for mut one in mem::take(&mut self.unplaced).into_iter().chain(fresh) {
+            let count = mem::take(&mut one.count);
+            let sum = known.entry(one).or_default();
+            *sum = sum.saturating_add(count);
+        }
+        cut(&mut known, limit, &mut self.cut.unplaced);
+        self.unplaced = known.into_iter().map(|(one, count)| Unplaced { count, ..one }).collect();
+    }
+}
+
+// === impl Unplaced ===
+
+impl Unplaced {
+    fn of(unplaced: &netenf_learn::proposal::Unplaced) -> Self {
+        let uncovered = &unplaced.uncovered;
+        Self {
+            subject: render::peer(&unplaced.subject),
+            direction: render::direction(unplaced.direction),
+            peer: render::peer(&uncovered.peer),
+            port: uncovered.port,
+            protocol: uncovered.protocol.to_string(),
+            reason: uncovered.reason.name().to_owned(),
+            count: uncovered.count,
         }
     }
 }
@@ -244,6 +286,14 @@ impl End {
     }
 }
 
+/// Takes away what is over the limit, and counts it.
+fn cut<K: Ord, V>(entries: &mut BTreeMap<K, V>, limit: usize, counter: &mut u64) {
+    while entries.len() > limit {
+        entries.pop_last();
+        *counter = counter.saturating_add(1);
+    }
+}
+
 fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
     [a, b].into_iter().flatten().min_by_key(|time| time.0)
 }
@@ -251,3 +301,6 @@ fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
 fn later(a: Option<Time>, b: Option<Time>) -> Option<Time> {
     [a, b].into_iter().flatten().max_by_key(|time| time.0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -954,8 +954,8 @@ fn help_is_for_people() {
 
     Options:
           --check
-              Exit with 1 if nothing was learned, or if there were errors, losses or nodes that do not
-              report
+              Exit with 1 if nothing was learned, or if there were errors, losses, nodes that do not
+              report, or more than a folder keeps
 
       -o, --output <FORMAT>
               Output: json

@@ -26,6 +26,11 @@ fn every_observation_is_accounted_for() {
     exit 0
     ----- stdout -----
     {
+      "cut": {
+        "edges": 0,
+        "nodes": 0,
+        "unplaced": 0
+      },
       "errors": 0,
       "learned": 236,
       "lost": 0,
@@ -90,5 +95,31 @@ fn check_is_for_ci() {
     errors      0
     skipped     0
     lost        0 (told by the sources, not part of received)
+    ");
+}
+
+#[test]
+fn what_a_folder_does_not_keep_is_told() {
+    let environment = Environment::learned();
+    let state = environment.read("policies/.netenf/learned.json");
+    let mut state: serde_json::Value = serde_json::from_str(&state).unwrap();
+    state["cut"] = serde_json::json!({"edges": 3, "nodes": 1});
+    state["lost"] = u64::MAX.into();
+    state["skipped"]["Reply"] = u64::MAX.into();
+    let one = state["unplaced"][0].clone();
+    state["unplaced"] = vec![one; 22].into();
+    environment.write("policies/.netenf/learned.json", state.to_string());
+    let run = environment.run("status --check --dir policies");
+    assert_eq!(run.code, 1, "{run}");
+    let shown = run.stdout.lines().skip(7).filter(|line| !line.contains("cronjob"));
+    insta::assert_snapshot!(shown.collect::<Vec<_>>().join("\n"), @"
+    skipped     18446744073709551615
+      Reply                 18446744073709551615
+      NodeLocal             7
+      Denied                1
+    lost        18446744073709551615 (told by the sources, not part of received)
+    without a proposal of their own  22
+      and 2 more; -o json shows all
+    not kept    edges: 3, nodes: 1 (over the limits of a folder)
     ");
 }

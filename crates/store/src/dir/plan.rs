@@ -26,7 +26,9 @@ pub(super) fn plan(store: &DirStore, batch: &Batch) -> Result<Plan, StoreError> 
     let mut plan = planner.into_plan(batch)?;
     let records = batch.records.iter().cloned().chain(finished.iter().cloned());
     history::plan(store, records, &mut plan)?;
-    plan.objects.iter().chain(&plan.history).try_for_each(FileWrite::check_size)?;
+    for write in plan.objects.iter().chain(&plan.history) {
+        write.check_size(read::MAX_FILE)?;
+    }
     for change in &batch.blobs {
         plan.blobs.extend(blob(store, change)?);
     }
@@ -261,5 +263,6 @@ fn blob(store: &DirStore, change: &BlobChange) -> Result<Option<FileWrite>, Stor
         return Err(StoreError::Changed { place: shown(&path) });
     }
     let write = FileWrite { path, target, before, after: change.text.clone() };
+    write.check_size(read::MAX_STATE)?;
     Ok(write.is_change().then_some(write))
 }

@@ -16,7 +16,7 @@ use crate::store::Version;
 /// No file with objects is larger.
 pub(super) const MAX_FILE: u64 = 4 << 20;
 /// No file of the state is larger.
-const MAX_STATE: u64 = 256 << 20;
+pub(super) const MAX_STATE: u64 = 256 << 20;
 /// How far a larger file is looked through for objects before it is taken to hold some.
 const MAX_SEARCH: u64 = 64 << 20;
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::FileChange;
 use super::name::shown;
-use super::{FileChange, read};
 use crate::error::StoreError;
 use crate::store::Applied;
 
@@ -39,12 +39,12 @@ pub(super) struct FileWrite {
 
 impl FileWrite {
     /// What is written can be read again.
-    pub(super) fn check_size(&self) -> Result<(), StoreError> {
+    pub(super) fn check_size(&self, limit: u64) -> Result<(), StoreError> {
         let size = self.after.as_ref().map_or(0, String::len);
-        if size as u64 <= read::MAX_FILE {
+        if size as u64 <= limit {
             return Ok(());
         }
-        Err(StoreError::TooLarge { place: shown(&self.path), limit: read::MAX_FILE >> 20 })
+        Err(StoreError::TooLarge { place: shown(&self.path), limit: limit >> 20 })
     }
 
     /// Whether anything changes.

@@ -10,7 +10,7 @@ use super::support::*;
 use crate::diagnostic::Severity;
 use crate::dir::DirStore;
 use crate::error::StoreError;
-use crate::store::{Change, Scope, Store};
+use crate::store::{Batch, BlobChange, Change, Scope, Store};
 
 /// What reading says of `path`, beside an object that is read all the same.
 fn told(folder: &Folder, path: &str) -> String {
@@ -149,10 +149,7 @@ fn names_lead_nowhere_else(#[case] namespace: &str, #[case] name: &str) {
     own.metadata.namespace = Some(namespace.to_owned());
     own.metadata.name = Some(name.to_owned());
     let batch = changes([Change::Create(own.clone().into())]);
-    let recorded = crate::store::Batch {
-        records: vec![record(own.into(), "")],
-        ..crate::store::Batch::default()
-    };
+    let recorded = Batch { records: vec![record(own.into(), "")], ..Batch::default() };
     for batch in [batch, recorded] {
         let error = store.apply(&batch).unwrap_err();
         assert!(matches!(error, StoreError::InvalidName { .. }), "{error}");
@@ -271,4 +268,13 @@ fn every_error_has_a_next_step() {
     let folder = Folder::new();
     let error = DirStore::open(folder.join("none")).unwrap_err();
     assert!(error.next_step().contains("--dir"), "{}", error.next_step());
+}
+
+#[test]
+fn no_state_is_written_that_could_not_be_read_again() {
+    let folder = Folder::new();
+    let text = Some("x".repeat((256 << 20) + 1));
+    let blob = BlobChange { name: "counters".into(), text, expected: None };
+    let error = folder.lock().apply(&Batch { blobs: vec![blob], ..Batch::default() }).unwrap_err();
+    assert!(matches!(error, StoreError::TooLarge { limit: 256, .. }), "{error}");
 }
