@@ -7,6 +7,7 @@ const SMALL: Limits = Limits { edges: 2, unplaced: 2, nodes: 2 };
 
 fn outcome() -> Outcome {
     Outcome {
+        unlisted: BTreeMap::new(),
         proposals: Vec::new(),
         unplaced: Vec::new(),
         over_limit: 0,
@@ -23,6 +24,7 @@ fn seen(names: &[&str], count: u64) -> Outcome {
     let peer = |name: &str| Peer { name: Some(name.into()), ..Peer::default() };
     let end = |name: &str| SeenEnd { peer: peer(name), labels: None };
     let edge = |name: &&str| SeenEdge {
+        port_names: Vec::new(),
         source: end(name),
         destination: end("db"),
         protocol: netenf_policy::Protocol::Tcp,
