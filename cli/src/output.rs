@@ -48,6 +48,30 @@ pub(crate) fn print(text: &str) -> Result<(), CommandError> {
     }
 }
 
+/// Text that is printed in blocks: little of it is held at once.
+#[derive(Debug, Default)]
+pub(crate) struct Pages(String);
+
+// === impl Pages ===
+
+impl Pages {
+    /// How much text is gathered before it is written.
+    const BLOCK: usize = 64 << 10;
+
+    pub(crate) fn add(&mut self, text: &str) -> Result<(), CommandError> {
+        self.0.push_str(text);
+        if self.0.len() < Self::BLOCK {
+            return Ok(());
+        }
+        print(&std::mem::take(&mut self.0))
+    }
+
+    /// Prints the rest.
+    pub(crate) fn finish(self) -> Result<(), CommandError> {
+        print(&self.0)
+    }
+}
+
 /// Tells something on standard error.
 pub(crate) fn tell(text: &str) {
     let mut out = std::io::stderr().lock();
@@ -90,17 +114,23 @@ pub(crate) fn json_line(value: &impl serde::Serialize) -> Result<String, Command
     Ok(escaped_json(&text) + "\n")
 }
 
+/// What stands between two YAML documents.
+pub(crate) const NEXT_DOCUMENT: &str = "---\n";
+
 /// Objects as YAML documents, in the neat form that the folder store writes.
 pub(crate) fn yaml_documents(
     objects: impl Iterator<Item = netenf_store::Resource>,
 ) -> Result<String, CommandError> {
-    let document = |object: netenf_store::Resource| {
-        let text = netenf_store::to_neat_yaml(&object)?;
-        // YAML may leave such characters as they are; JSON is YAML too, and can write them out.
-        if escaped(&text) == text { Ok(text) } else { json(&object) }
-    };
-    let documents: Result<Vec<String>, CommandError> = objects.map(document).collect();
-    Ok(documents?.join("---\n"))
+    let documents: Result<Vec<String>, CommandError> =
+        objects.map(|object| yaml(&object)).collect();
+    Ok(documents?.join(NEXT_DOCUMENT))
+}
+
+/// An object as a YAML document, in the neat form that the folder store writes.
+pub(crate) fn yaml(object: &netenf_store::Resource) -> Result<String, CommandError> {
+    let text = netenf_store::to_neat_yaml(object)?;
+    // YAML may leave such characters as they are; JSON is YAML too, and can write them out.
+    if escaped(&text) == text { Ok(text) } else { json(object) }
 }
 
 /// `TYPE/name`, as kubectl prints objects by name. Where several namespaces are shown the namespace stands

@@ -10,7 +10,7 @@ use netenf_learn::{Config, Learner};
 
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
-use crate::output::{escaped_json, print, tell};
+use crate::output::{Pages, escaped_json, print, tell};
 use crate::wiring::{self, FlowInput};
 
 mod end;
@@ -135,23 +135,20 @@ impl Args {
     }
 }
 
-/// How much text is gathered before it is written, where nobody watches it come.
-const BLOCK: usize = 64 << 10;
-
 /// Lines that are shown at once, or the last of them at the end.
 struct Shown {
     first: Option<usize>,
     last: Option<usize>,
     count: usize,
     kept: VecDeque<String>,
-    text: String,
+    pages: Pages,
 }
 
 // === impl Shown ===
 
 impl Shown {
     fn new(first: Option<usize>, last: Option<usize>) -> Self {
-        Self { first, last, count: 0, kept: VecDeque::new(), text: String::new() }
+        Self { first, last, count: 0, kept: VecDeque::new(), pages: Pages::default() }
     }
 
     fn wants_more(&self) -> bool {
@@ -173,19 +170,14 @@ impl Shown {
     }
 
     fn show(&mut self, line: &str) -> Result<(), CommandError> {
-        self.text.push_str(line);
-        self.text.push('\n');
-        if self.text.len() < BLOCK {
-            return Ok(());
-        }
-        print(&std::mem::take(&mut self.text))
+        self.pages.add(&format!("{line}\n"))
     }
 
     fn finish(mut self) -> Result<(), CommandError> {
         for line in std::mem::take(&mut self.kept) {
             self.show(&line)?;
         }
-        print(&self.text)?;
+        self.pages.finish()?;
         if self.count == 0 && self.first != Some(0) {
             tell(
                 "no flow matches; --print-filters shows how the filters are understood, --raw shows all packets",

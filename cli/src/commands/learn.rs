@@ -7,13 +7,15 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use netenf_flows::Summary;
 use netenf_k8s::{Index, render};
-use netenf_learn::proposal::Outcome;
-use netenf_learn::{Backend, Caps, Config, ExternalPeers, Provider, Scope, Subjects, Workload};
+use netenf_learn::proposal::{Outcome, Proposal};
+use netenf_learn::{
+    Backend, Caps, Config, ExternalPeers, Provider, Scope, Subjects, Timestamp, Workload,
+};
 use netenf_store::Resource;
 
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
-use crate::output::{self, print, tell};
+use crate::output::{self, Pages, print, tell};
 use crate::wiring::store;
 use crate::wiring::{self, FlowInput};
 
@@ -133,15 +135,25 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let mut replay = args.input.replay()?;
     let configure = |provider| args.config(global, backend(args.backend, provider)?);
     let (learner, summary) = wiring::learn(&mut replay, configure, &index)?;
-    let mut outcome = learner.outcome();
-    let text = match &mut session {
+    drop(replay);
+    let mut proposals = learner.proposals();
+    let spans = global.spans_namespaces();
+    let outcome = match &mut session {
         Some(session) => {
-            let learned = session.learn(&mut outcome, &index, args.fresh)?;
-            args.report_stored(&outcome, &learned, global.spans_namespaces())?
+            let (outcome, learned) = session.learn(proposals, &index, args.fresh)?;
+            print(&args.report_stored(&outcome, &learned, spans)?)?;
+            outcome
         }
-        None => args.report(&outcome, global.spans_namespaces())?,
+        None => {
+            let last = proposals.window().map(|(_, last)| last);
+            args.show(proposals.by_ref(), last, spans)?;
+            let outcome = proposals.finish();
+            if args.output == Some(Format::Json) {
+                print(&output::json(&wiring::funnel(&outcome.funnel))?)?;
+            }
+            outcome
+        }
     };
-    print(&text)?;
     tell_funnel(&outcome, &summary);
     tell_hints(&outcome, &index);
     Ok(Exit::Done)
@@ -208,18 +220,32 @@ impl Args {
         })
     }
 
-    /// Without a folder the proposals themselves are the output (D7).
-    fn report(&self, outcome: &Outcome, spans: bool) -> Result<String, CommandError> {
-        let last = outcome.window.map(|(_, last)| last);
-        let objects = outcome.proposals.iter();
-        let objects = objects.map(|proposal| Resource::from(render::proposal(proposal, last)));
+    /// Without a folder the proposals themselves are the output (D7); each is let go when it is written.
+    fn show(
+        &self,
+        proposals: impl Iterator<Item = Proposal>,
+        last: Option<Timestamp>,
+        spans: bool,
+    ) -> Result<(), CommandError> {
+        let objects = |proposal| Resource::from(render::proposal(&proposal, last));
+        let mut pages = Pages::default();
         match self.output {
-            Some(Format::Json) => output::json(&wiring::funnel(&outcome.funnel)),
+            Some(Format::Json) => proposals.for_each(drop),
             Some(Format::Name) => {
-                Ok(objects.map(|object| output::object(&object.key(), spans) + "\n").collect())
+                for object in proposals.map(objects) {
+                    pages.add(&(output::object(&object.key(), spans) + "\n"))?;
+                }
             }
-            Some(Format::Yaml) | None => output::yaml_documents(objects),
+            Some(Format::Yaml) | None => {
+                let mut between = "";
+                for object in proposals.map(objects) {
+                    pages.add(between)?;
+                    pages.add(&output::yaml(&object)?)?;
+                    between = output::NEXT_DOCUMENT;
+                }
+            }
         }
+        pages.finish()
     }
 
     /// With a folder the output says what changed there.
@@ -276,11 +302,10 @@ fn tell_funnel(outcome: &Outcome, summary: &Summary) {
     if summary.ignored > 0 {
         tell(&format!("{} about something else than flows", counted(summary.ignored, "line")));
     }
-    let uncovered: usize = outcome.proposals.iter().map(|proposal| proposal.uncovered.len()).sum();
     tell(&format!(
         "{}, {}",
-        output::count(outcome.proposals.len(), "proposal"),
-        output::count(uncovered, "uncovered item")
+        output::count(outcome.proposal_count, "proposal"),
+        output::count(outcome.uncovered_count, "uncovered item")
     ));
 }
 
@@ -306,7 +331,7 @@ fn tell_hints(outcome: &Outcome, index: &Index) {
              kubectl get pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices,nodes,ns -A -o yaml > state.yaml\n      \
              and add --cluster-state state.yaml",
         );
-    } else if outcome.proposals.is_empty() {
+    } else if outcome.proposal_count == 0 {
         tell(
             "hint: no workload in scope was seen; see the reasons above, and -n, --subjects and --exclude-workload",
         );

@@ -234,8 +234,8 @@ impl Edge {
             nanos.and_then(|nanos| i64::try_from(nanos).ok()).map(Timestamp)
         };
         Some(SeenEdge {
-            source: self.source.seen(),
-            destination: self.destination.seen(),
+            source: self.source.seen().into(),
+            destination: self.destination.seen().into(),
             protocol,
             port: self.port,
             port_names: self.port_names.iter().map(|name| name.as_str().into()).collect(),

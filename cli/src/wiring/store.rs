@@ -1,6 +1,7 @@
 //! A command's work on the folder: what it reads, and what it writes in one step.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -8,6 +9,7 @@ use netenf_api::WorkloadNetworkPolicyProposal;
 use netenf_k8s::monitor::{self, Guard};
 use netenf_k8s::{Index, lifecycle::Resource, merge, render};
 use netenf_learn::proposal::{Outcome, Proposal};
+use netenf_learn::{Proposals, Timestamp};
 use netenf_store::{
     Batch, Blob, BlobChange, Change as StoreChange, DirStore, Key, Listing, MissingFolder, Record,
     Revision, Scope, Severity, Store as _, Stored, Verb, Writer,
@@ -147,37 +149,38 @@ impl Session {
     /// Merges what was learned into the folder.
     pub(crate) fn learn(
         &mut self,
-        outcome: &mut Outcome,
+        mut proposals: Proposals<'_, Arc<Index>>,
         index: &Index,
         fresh: bool,
-    ) -> Result<Learned, CommandError> {
+    ) -> Result<(Outcome, Learned), CommandError> {
         let mut learned = Learned::default();
         let mut batch = Batch::default();
-        for proposal in &outcome.proposals {
-            self.learn_proposal(proposal, outcome, fresh, &mut batch, &mut learned);
+        let last = proposals.window().map(|(_, last)| last);
+        for proposal in proposals.by_ref() {
+            self.learn_proposal(&proposal, last, fresh, &mut batch, &mut learned);
         }
-        self.record_violations(outcome, index, &mut batch, &mut learned);
+        let mut outcome = proposals.finish();
+        self.record_violations(&mut outcome, index, &mut batch, &mut learned);
         let known = self.blob()?;
         let mut state = if fresh { State::default() } else { self.state()? };
-        state.add(outcome);
+        state.add(&outcome);
         let text = serde_json::to_string(&state).map_err(|error| {
             CommandError::failed("cannot write the folder's counters").because(error)
         })?;
         let expected = known.map(|blob| blob.version);
         batch.blobs.push(BlobChange { name: STATE.to_owned(), text: Some(text), expected });
         self.apply(&batch)?;
-        Ok(learned)
+        Ok((outcome, learned))
     }
 
     fn learn_proposal(
         &self,
         proposal: &Proposal,
-        outcome: &Outcome,
+        last: Option<Timestamp>,
         fresh: bool,
         batch: &mut Batch,
         learned: &mut Learned,
     ) {
-        let last = outcome.window.map(|(_, last)| last);
         let rendered = render::proposal(proposal, last);
         let key = Resource::from(rendered.clone()).key();
         if !is_name(&key.namespace) || !is_name(&key.name) {

@@ -1,6 +1,7 @@
 //! What policies would do to traffic that was seen.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use jiff::Timestamp as Time;
 use netenf_api::{
@@ -178,8 +179,8 @@ impl<'a> Judges<'a> {
     fn reported(&self, denial: &Denial) -> Vec<Denied> {
         let Some((protocol, port)) = denial.protocol.zip(denial.port) else { return Vec::new() };
         let edge = SeenEdge {
-            source: denial.source.clone(),
-            destination: denial.destination.clone(),
+            source: Arc::new(denial.source.clone()),
+            destination: Arc::new(denial.destination.clone()),
             protocol,
             port,
             count: denial.count,
@@ -251,7 +252,7 @@ fn better(one: Decision, other: Decision) -> Decision {
 fn ends(index: &Index, edge: &SeenEdge, end: &SeenEnd) -> Vec<End> {
     if let (Some(namespace), Some(labels)) = (&end.peer.namespace, &end.labels) {
         let named =
-            edge.port_names.iter().filter(|_| std::ptr::eq(end, &raw const edge.destination));
+            edge.port_names.iter().filter(|_| std::ptr::eq(end, &raw const *edge.destination));
         return vec![End::Pod(Pod {
             namespace: namespace.clone(),
             namespace_labels: index.namespace_labels(namespace),

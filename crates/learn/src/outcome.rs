@@ -4,12 +4,17 @@
 //! cast: which ends are the same, and by which selector -> merge: edges between them, and how they
 //! ended -> place: a rule, an uncovered item or nothing on either side -> draft: one proposal a subject
 //! ```
+//!
+//! Drafts are what takes memory, so there is one at a time: [`Proposals`] places everything first, and
+//! puts a proposal together when it is asked for the next one.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::config::Backend;
 use crate::directory::Directory;
+use crate::identity::Workload;
 use crate::learner::Learner;
 use crate::observation::{Direction, NodeState};
 use crate::proposal::{Denial, Funnel, Gap, Outcome, Proposal};
@@ -24,49 +29,47 @@ mod edge;
 mod few;
 mod peer;
 mod place;
+mod unplaced;
 
 use cast::Cast;
-use draft::Drafts;
-use place::Placer;
+use draft::{Draft, Item};
+use place::{Placer, settle};
+use settle::{Places, Subject};
+use unplaced::Rest;
+
+/// The proposals that a learner comes to, one after the other, sorted by namespace and name.
+pub struct Proposals<'a, D> {
+    learner: &'a Learner<D>,
+    placer: Placer<'a, D>,
+    places: Places,
+    /// The number of the next draft.
+    next: usize,
+    /// How many uncovered items the proposals held that were taken.
+    uncovered: usize,
+    rest: Rest,
+    funnel: Funnel,
+    denials: Vec<Denial>,
+}
 
 impl<D: Directory> Learner<D> {
     /// What has been learned so far. Learning can go on afterwards.
     pub fn outcome(&self) -> Outcome {
-        let mut tally: Tally = self.tally.clone();
+        self.proposals().finish()
+    }
+
+    /// What has been learned so far, one proposal at a time. Learning can go on afterwards.
+    pub fn proposals(&self) -> Proposals<'_, D> {
+        let mut tally: Cow<'_, Tally> = Cow::Borrowed(&self.tally);
         let reckoning = self.reckoning();
-        self.table.for_each(|interval| tally.add(interval, &reckoning));
+        self.table.for_each(|interval| tally.to_mut().add(interval, &reckoning));
         let cast = Cast::new(self);
         let merged = edge::merge(self, &cast, &tally);
-        let mut drafts = Drafts::default();
-        let mut funnel = self.funnel(&tally);
-        let mut placer = Placer::new(self, &cast, &merged);
-        placer.place(&merged, &mut drafts, &mut funnel);
-        let mut edges = std::mem::take(&mut placer.edges);
-        edges.sort_by(|a, b| {
-            (&a.source, &a.destination, a.protocol, a.port).cmp(&(
-                &b.source,
-                &b.destination,
-                b.protocol,
-                b.port,
-            ))
-        });
-        drop((merged, tally));
+        let funnel = self.funnel(&tally);
         let denials = denial::denials(self, &cast);
-        let mut proposals = drafts.proposals(&self.config);
-        for proposal in &mut proposals {
-            self.finish(proposal, &denials);
-        }
-        Outcome {
-            unplaced: drafts.unplaced(),
-            proposals,
-            over_limit: drafts.over_limit(),
-            funnel,
-            edges,
-            denials,
-            nodes: self.node_states.iter().map(|(node, sum)| (node.clone(), sum.state)).collect(),
-            unlisted: self.unlisted.clone(),
-            window: self.first.zip(self.last),
-        }
+        let placer = Placer::new(self, cast, merged);
+        let mut rest = Rest::default();
+        let places = placer.places(&mut rest);
+        Proposals { learner: self, placer, places, next: 0, uncovered: 0, rest, funnel, denials }
     }
 
     /// Who reports: how many nodes were seen.
@@ -88,16 +91,9 @@ impl<D: Directory> Learner<D> {
         funnel
     }
 
-    fn finish(&self, proposal: &mut Proposal, denials: &[Denial]) {
-        proposal.learned_since = self.first;
-        proposal.gaps = self.gaps(&self.nodes_of(proposal));
-        proposal.denials =
-            denials.iter().filter(|denial| is_about(denial, proposal)).cloned().collect();
-    }
-
-    fn nodes_of(&self, proposal: &Proposal) -> Vec<Arc<str>> {
-        let known = self.directory.nodes_of(&proposal.subject);
-        if known.is_empty() { Cast::nodes_of(self, &proposal.subject) } else { known }
+    fn nodes_of(&self, subject: Subject, workload: &Workload) -> Vec<Arc<str>> {
+        let known = self.directory.nodes_of(workload);
+        if known.is_empty() { listed(&self.parties[subject.id as usize].nodes) } else { known }
     }
 
     /// Losses and unreachable nodes that concern pods on `nodes`; all of them where no node is known.
@@ -130,6 +126,74 @@ impl<D: Directory> Learner<D> {
         let mut gaps: Vec<Gap> = losses.chain(silent).collect();
         gaps.sort_by(|a, b| (&a.node, &a.reason).cmp(&(&b.node, &b.reason)));
         gaps
+    }
+}
+
+// === impl Proposals ===
+
+impl<D: Directory> Proposals<'_, D> {
+    /// First and last observation.
+    pub fn window(&self) -> Option<(Timestamp, Timestamp)> {
+        self.learner.first.zip(self.learner.last)
+    }
+
+    /// Everything else; the proposals that were not taken yet are in it.
+    pub fn finish(mut self) -> Outcome {
+        let proposals = self.by_ref().collect();
+        let Self { learner, placer, places, rest, uncovered, mut funnel, denials, .. } = self;
+        placer.count(&places, &mut funnel);
+        let nodes = learner.node_states.iter();
+        let over_limit = places.drafts().saturating_sub(learner.config.caps.proposals);
+        Outcome {
+            proposals,
+            proposal_count: places.drafts() - over_limit,
+            uncovered_count: uncovered,
+            unplaced: rest.unplaced(),
+            over_limit,
+            funnel,
+            edges: placer.edges(&places),
+            denials,
+            nodes: nodes.map(|(node, sum)| (node.clone(), sum.state)).collect(),
+            unlisted: learner.unlisted.clone(),
+            window: learner.first.zip(learner.last),
+        }
+    }
+
+    fn proposal(&self, subject: Subject, workload: &Workload, draft: &Draft) -> Proposal {
+        let learner = self.learner;
+        let mut proposal = draft.proposal(workload, subject.direction, &learner.config);
+        let denials = self.denials.iter();
+        let denials = denials.filter(|one| is_about(one, &proposal));
+        proposal.denials = denials.cloned().collect();
+        proposal.gaps = learner.gaps(&learner.nodes_of(subject, workload));
+        proposal.learned_since = learner.first;
+        proposal
+    }
+}
+
+impl<D: Directory> Iterator for Proposals<'_, D> {
+    type Item = Proposal;
+
+    fn next(&mut self) -> Option<Proposal> {
+        let caps = &self.learner.config.caps;
+        loop {
+            let number = self.next;
+            let subject = self.places.subject(number)?;
+            self.next += 1;
+            let workload = self.placer.workload(subject)?;
+            let Ok(selector) = self.placer.cast().selector(subject.id) else { continue };
+            let mut draft = self.placer.draft(subject, selector, self.places.things(number));
+            draft.limit(caps);
+            if number < caps.proposals {
+                self.placer.settle(number, Some(&draft), &mut self.places);
+                let proposal = self.proposal(subject, workload, &draft);
+                self.uncovered += proposal.uncovered.len();
+                return Some(proposal);
+            }
+            let (peer, sum) = (peer::of_workload(workload), draft.over_limit(caps));
+            self.rest.add(peer, subject.direction, Item::of_nothing(), sum);
+            self.placer.settle(number, None, &mut self.places);
+        }
     }
 }
 

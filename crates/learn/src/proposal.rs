@@ -16,8 +16,13 @@ use crate::time::Timestamp;
 /// Everything that was learned. Byte for byte the same for the same observations in any order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// One for each workload and direction, sorted by namespace and name.
+    /// One for each workload and direction, sorted by namespace and name; without those that were taken
+    /// before, one at a time.
     pub proposals: Vec<Proposal>,
+    /// How many proposals there are, taken before or not.
+    pub proposal_count: usize,
+    /// How many uncovered items they hold.
+    pub uncovered_count: usize,
     /// What was seen but belongs to no proposal: no selector, or not enforceable by the backend.
     pub unplaced: Vec<Unplaced>,
     /// How many proposals are over the limit; what they would hold is told among `unplaced`.
@@ -39,10 +44,10 @@ pub struct Outcome {
 /// An edge that works: what a policy that denies it would cut.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeenEdge {
-    /// Who opens.
-    pub source: SeenEnd,
+    /// Who opens; shared by all edges of this end.
+    pub source: Arc<SeenEnd>,
     /// To whom.
-    pub destination: SeenEnd,
+    pub destination: Arc<SeenEnd>,
     /// Protocol.
     pub protocol: Protocol,
     /// Port.

@@ -9,6 +9,8 @@ fn outcome() -> Outcome {
     Outcome {
         unlisted: BTreeMap::new(),
         proposals: Vec::new(),
+        proposal_count: 0,
+        uncovered_count: 0,
         unplaced: Vec::new(),
         over_limit: 0,
         funnel: Funnel::default(),
@@ -22,7 +24,7 @@ fn outcome() -> Outcome {
 /// Something of every kind for each name.
 fn seen(names: &[&str], count: u64) -> Outcome {
     let peer = |name: &str| Peer { name: Some(name.into()), ..Peer::default() };
-    let end = |name: &str| SeenEnd { peer: peer(name), labels: None };
+    let end = |name: &str| Arc::new(SeenEnd { peer: peer(name), labels: None });
     let edge = |name: &&str| SeenEdge {
         port_names: Vec::new(),
         source: end(name),

@@ -41,8 +41,8 @@ fn kind(kind: &str, name: Option<&str>, address: Option<&str>) -> SeenEnd {
 
 fn edge(source: SeenEnd, destination: SeenEnd, port: u16) -> SeenEdge {
     SeenEdge {
-        source,
-        destination,
+        source: source.into(),
+        destination: destination.into(),
         protocol: netenf_policy::Protocol::Tcp,
         port,
         port_names: Vec::new(),

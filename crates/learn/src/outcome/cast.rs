@@ -10,7 +10,7 @@ use std::sync::Arc;
 use netenf_policy::{Labels, Selector};
 
 use crate::directory::Directory;
-use crate::identity::{Party, SelectorOrigin, Workload, WorkloadSelector};
+use crate::identity::{Party, SelectorOrigin, WorkloadSelector};
 use crate::learner::Learner;
 use crate::proposal::Reason;
 
@@ -65,15 +65,6 @@ impl Cast {
     /// DNS names of `id`.
     pub(super) fn names(&self, id: u32) -> &BTreeSet<Arc<str>> {
         &self.names[id as usize]
-    }
-
-    /// The nodes that reported pods of the workload as their own.
-    pub(super) fn nodes_of<D: Directory>(
-        learner: &Learner<D>,
-        workload: &Workload,
-    ) -> Vec<Arc<str>> {
-        let own = learner.parties.iter().filter(|sum| sum.party.workload() == Some(workload));
-        own.flat_map(|sum| sum.nodes.iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
 

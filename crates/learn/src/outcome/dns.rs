@@ -30,7 +30,7 @@ fn from_flows<D: Directory>(
     cast: &Cast,
     merged: &Merged,
 ) -> Option<DnsTarget> {
-    let asked = merged.edges.keys().filter(|key| {
+    let asked = merged.edges.iter().map(|(key, _)| key).filter(|key| {
         PORTS.contains(&key.port)
             && matches!(key.protocol, Protocol::Udp | Protocol::Tcp)
             && is_dns_pod(learner, cast, key.destination)

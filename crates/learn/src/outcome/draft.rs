@@ -1,4 +1,4 @@
-//! Proposals in the making, and how they are cut to their limits.
+//! One proposal in the making, and how it is cut to its limits.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,26 +11,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::config::{Caps, Config};
 use crate::identity::{Workload, WorkloadSelector};
-use crate::name::policy_name;
 use crate::observation::Direction;
 use crate::outcome::few::Few;
-use crate::outcome::{Sorted, peer, recorded};
+use crate::outcome::{Sorted, recorded};
 use crate::proposal::{
-    Evidence, Peer, Proposal, Provenance, Reason, RulePeer, Suggestion, Uncovered, Unplaced,
+    Evidence, Peer, Proposal, Provenance, Reason, RulePeer, Suggestion, Uncovered,
 };
 use crate::wording::count;
-
-/// All proposals in the making.
-#[derive(Default)]
-pub(super) struct Drafts {
-    pub(super) drafts: Sorted<DraftKey, Draft>,
-    unplaced: Sorted<(Peer, Direction), Sorted<Item, Sum>>,
-    /// Drafts over the limit of proposals.
-    over: BTreeSet<DraftKey>,
-}
-
-/// Whose draft it is.
-pub(super) type DraftKey = (Workload, Direction);
 
 /// One proposal in the making.
 pub(super) struct Draft {
@@ -73,107 +60,11 @@ pub(super) struct Sum {
 /// How many addresses of one uncovered name are listed.
 const ADDRESSES: usize = 64;
 
-// === impl Drafts ===
-
-impl Drafts {
-    pub(super) fn draft(
-        &mut self,
-        subject: &Workload,
-        direction: Direction,
-        selector: &WorkloadSelector,
-    ) -> &mut Draft {
-        self.drafts.entry((subject.clone(), direction)).or_insert_with(|| Draft {
-            selector: selector.clone(),
-            rules: Sorted::new(),
-            uncovered: Sorted::new(),
-            cut: BTreeSet::new(),
-            told: Vec::new(),
-        })
-    }
-
-    pub(super) fn add_unplaced(
-        &mut self,
-        subject: Peer,
-        direction: Direction,
-        item: Item,
-        sum: Sum,
-    ) {
-        self.unplaced.entry((subject, direction)).or_default().entry(item).or_default().add(sum);
-    }
-
-    pub(super) fn unplaced(&self) -> Vec<Unplaced> {
-        let mut all = Vec::new();
-        for ((subject, direction), items) in &self.unplaced {
-            let identity = format!("{subject:?} {direction:?}");
-            let uncovered = items.iter().map(|(item, sum)| uncovered(&identity, item, sum));
-            all.extend(uncovered.map(|uncovered| Unplaced {
-                subject: subject.clone(),
-                direction: *direction,
-                uncovered,
-            }));
-        }
-        all
-    }
-
-    /// Cuts everything to the limits; what is cut is told as uncovered, never left out in silence.
-    pub(super) fn limit(&mut self, caps: &Caps) {
-        for draft in self.drafts.values_mut() {
-            draft.limit(caps);
-        }
-        if self.drafts.len() <= caps.proposals {
-            return;
-        }
-        let mut keys: Vec<DraftKey> = self.drafts.keys().cloned().collect();
-        keys.sort_by_cached_key(order);
-        self.over = keys.into_iter().skip(caps.proposals).collect();
-        let over = self.over.clone();
-        for key in &over {
-            let Some(draft) = self.drafts.get(key) else { continue };
-            let (subject, sum) = (peer::of_workload(&key.0), draft.over_limit(caps));
-            self.add_unplaced(subject, key.1, Item::of_nothing(), sum);
-        }
-    }
-
-    /// How many proposals are over the limit.
-    pub(super) fn over_limit(&self) -> usize {
-        self.over.len()
-    }
-
-    /// Whether the rule is in a proposal after cutting.
-    pub(super) fn holds(
-        &self,
-        key: &DraftKey,
-        rule: impl FnOnce() -> Option<RulePeer>,
-        at: (Protocol, u16),
-    ) -> bool {
-        let Some(draft) = self.drafts.get(key).filter(|_| !self.over.contains(key)) else {
-            return false;
-        };
-        draft.cut.is_empty() || rule().is_some_and(|rule| !draft.cut.contains(&(rule, at)))
-    }
-
-    /// The proposals, sorted by namespace and name. Each draft goes when its proposal is there.
-    pub(super) fn proposals(&mut self, config: &Config) -> Vec<Proposal> {
-        let drafts = std::mem::take(&mut self.drafts);
-        let mut kept: Vec<_> =
-            drafts.into_iter().filter(|(key, _)| !self.over.contains(key)).collect();
-        kept.sort_by_cached_key(|(key, _)| order(key));
-        kept.into_iter()
-            .map(|((subject, direction), draft)| draft.proposal(&subject, direction, config))
-            .collect()
-    }
-}
-
-/// Proposals are sorted by namespace and name.
-fn order((subject, direction): &DraftKey) -> (Arc<str>, String) {
-    (subject.namespace.clone(), policy_name(subject, *direction))
-}
-
 // === impl Item ===
 
 impl Item {
     /// An item for something that has no peer of its own.
-    fn of_nothing() -> Self {
+    pub(super) fn of_nothing() -> Self {
         Self { peer: Peer::default(), protocol: "".into(), port: None }
     }
 }
@@ -181,6 +72,16 @@ impl Item {
 // === impl Draft ===
 
 impl Draft {
+    pub(super) fn new(selector: WorkloadSelector) -> Self {
+        Self {
+            selector,
+            rules: Sorted::new(),
+            uncovered: Sorted::new(),
+            cut: BTreeSet::new(),
+            told: Vec::new(),
+        }
+    }
+
     pub(super) fn add_rule(&mut self, rule: RulePeer, peer: Peer, at: (Protocol, u16), sum: Sum) {
         self.rules.entry(rule).or_default().entry(at).entry(peer).add(sum);
     }
@@ -203,7 +104,12 @@ impl Draft {
         self.uncovered.entry(item).or_default().add(sum);
     }
 
-    fn proposal(&self, subject: &Workload, direction: Direction, config: &Config) -> Proposal {
+    pub(super) fn proposal(
+        &self,
+        subject: &Workload,
+        direction: Direction,
+        config: &Config,
+    ) -> Proposal {
         let identity =
             format!("{}/{}/{} {direction:?}", subject.namespace, subject.kind, subject.name);
         let mut rules: BTreeMap<RulePeer, Vec<(Protocol, u16)>> = BTreeMap::new();
@@ -267,12 +173,21 @@ impl Draft {
         items
     }
 
+    /// Whether the rule is there after cutting.
+    pub(super) fn holds(
+        &self,
+        rule: impl FnOnce() -> Option<RulePeer>,
+        at: (Protocol, u16),
+    ) -> bool {
+        self.cut.is_empty() || rule().is_some_and(|rule| !self.cut.contains(&(rule, at)))
+    }
+
     fn is_cut(&self, rule: &RulePeer, at: (Protocol, u16)) -> bool {
         !self.cut.is_empty() && self.cut.contains(&(rule.clone(), at))
     }
 
     /// What stands for the whole of it where it is over the limit of proposals.
-    fn over_limit(&self, caps: &Caps) -> Sum {
+    pub(super) fn over_limit(&self, caps: &Caps) -> Sum {
         let rules = self.rules.values().flat_map(Few::values).map(weight);
         let connections =
             rules.chain(self.uncovered.values().map(|sum| sum.count)).fold(0, u64::saturating_add);
@@ -290,7 +205,7 @@ impl Draft {
 
     /// Cuts the rules to the limits: of peers and of a peer's ports those with the most connections stay,
     /// and all that the cluster itself needs. What is cut becomes an uncovered item, never a wider rule.
-    fn limit(&mut self, caps: &Caps) {
+    pub(super) fn limit(&mut self, caps: &Caps) {
         let heavier = |ports: &PortSums| ports.values().map(rank).fold(0, u64::saturating_add);
         let (peers, over) = heaviest(self.rules.iter().collect(), caps.rules, heavier);
         let mut cut = BTreeSet::new();
@@ -403,7 +318,7 @@ fn evidence_of(rule: &RulePeer, peer: &Peer, at: (Protocol, u16), sum: &Sum) -> 
     }
 }
 
-fn uncovered(identity: &str, item: &Item, sum: &Sum) -> Uncovered {
+pub(super) fn uncovered(identity: &str, item: &Item, sum: &Sum) -> Uncovered {
     let key = format!("{identity} {:?} {} {:?}", item.peer, item.protocol, item.port);
     let mut peer = item.peer.clone();
     peer.address = peer.address.or_else(|| sum.addresses.first().copied());
@@ -472,7 +387,7 @@ fn short_id(key: &str) -> String {
 // === impl Sum ===
 
 impl Sum {
-    fn add(&mut self, other: Self) {
+    pub(super) fn add(&mut self, other: Self) {
         self.count += other.count;
         self.reason = [self.reason, other.reason].into_iter().flatten().min();
         self.first = [self.first, other.first].into_iter().flatten().min();

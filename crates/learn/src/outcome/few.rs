@@ -1,7 +1,6 @@
 //! A sorted map for one entry, or a few.
 //!
-//! Hundreds of thousands of them are held at once, nearly all with one entry: a B-tree would give each
-//! a leaf of eleven places.
+//! Nearly all hold one entry: a B-tree would give each a leaf of eleven places.
 
 /// Entries, sorted by key.
 #[derive(Debug, Clone)]

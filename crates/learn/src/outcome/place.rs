@@ -1,64 +1,62 @@
-//! Where an edge goes on either side: into a rule, among the uncovered, or nowhere.
+//! Where traffic goes on either side: into a rule, among the uncovered, or nowhere.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
-use ipnet::IpNet;
 use netenf_policy::Protocol;
 
 use crate::classify::Skip;
-use crate::config::Backend;
 use crate::directory::{ApiServerTarget, Directory, DnsTarget};
-use crate::identity::{Party, Workload};
+use crate::identity::Workload;
 use crate::learner::Learner;
-use crate::observation::{Direction, Network};
+use crate::observation::Direction;
 use crate::outcome::cast::Cast;
-use crate::outcome::draft::{Drafts, Item, Sum};
+use crate::outcome::draft::Sum;
 use crate::outcome::edge::{Edge, Fate, Merged};
-use crate::outcome::{dns, enforces, peer};
-use crate::proposal::{Funnel, Peer, Provenance, Reason, RulePeer, SeenEdge};
+use crate::outcome::{Sorted, dns, enforces};
+use crate::proposal::{Provenance, Reason};
 use crate::sum::{CandidateKey, CandidateSum, EdgeKey, NoteSum};
 
+mod compose;
 mod fit;
-mod settle;
+pub(super) mod settle;
 
-use fit::{Fit, dns_rule};
-use settle::{Count, Placed};
+use fit::Fit;
 
 /// Protocol and port of a rule.
 type At = (Protocol, u16);
 
-/// Places edges.
+/// Traffic in a protocol that no rule can name, and its protocol.
+type Inexpressible = (u32, u32, Arc<str>);
+
+/// Everything that has a place, and what decides where that is.
 pub(super) struct Placer<'a, D> {
     learner: &'a Learner<D>,
-    cast: &'a Cast,
+    cast: Cast,
+    merged: Merged,
+    inexpressible: Vec<(Inexpressible, NoteSum)>,
+    probes: compose::Probes,
     dns: Option<DnsTarget>,
     api_server: Option<ApiServerTarget>,
-    /// DNS edges wait until it is known whether their subject has a proposal at all (D4).
-    waiting: Vec<Waiting>,
-    /// Everything that was placed.
-    counts: Vec<Count>,
-    /// Edges that work.
-    pub(super) edges: Vec<SeenEdge>,
 }
 
-struct Waiting {
-    subject: Workload,
-    rules: Vec<RulePeer>,
-    peer: Peer,
-    sum: Sum,
-    at: At,
+/// One thing that is placed.
+enum Thing<'a> {
+    Edge(&'a EdgeKey, &'a Edge),
+    Ambiguous(&'a CandidateKey, &'a CandidateSum),
+    Inexpressible(&'a Inexpressible, &'a NoteSum),
 }
 
-/// The traffic that is placed.
+/// Who talks to whom, and how.
+#[derive(Clone, Copy)]
 struct Traffic {
     source: u32,
     destination: u32,
-    protocol: Arc<str>,
     at: Option<At>,
+    observations: u64,
+    /// Nothing where not even the direction is known, or no rule could tell.
+    fate: Option<Fate>,
     /// Why there is no rule, whoever the peer is.
     reason: Option<Reason>,
-    sum: Sum,
 }
 
 /// One side of the traffic.
@@ -69,188 +67,148 @@ struct Side {
     direction: Direction,
 }
 
+/// Where one side of traffic goes.
+enum Way {
+    /// Into the proposal of its subject.
+    Draft(Fit),
+    /// Among what belongs to no proposal.
+    Unplaced(Reason, Option<String>),
+    /// Nowhere.
+    Nowhere(Skip),
+}
+
 // === impl Placer ===
 
 impl<'a, D: Directory> Placer<'a, D> {
-    pub(super) fn new(learner: &'a Learner<D>, cast: &'a Cast, merged: &Merged) -> Self {
-        let dns = dns::target(learner, cast, merged);
-        let api_server = learner.directory.api_server();
-        let (waiting, counts, edges) = (Vec::new(), Vec::new(), Vec::new());
-        Self { learner, cast, dns, api_server, waiting, counts, edges }
+    pub(super) fn new(learner: &'a Learner<D>, cast: Cast, merged: Merged) -> Self {
+        Self {
+            learner,
+            dns: dns::target(learner, &cast, &merged),
+            api_server: learner.directory.api_server(),
+            inexpressible: inexpressible(learner, &cast),
+            probes: compose::probes(learner, &cast),
+            cast,
+            merged,
+        }
     }
 
-    /// Places everything, cuts it to the limits, and counts it.
-    pub(super) fn place(&mut self, merged: &Merged, drafts: &mut Drafts, funnel: &mut Funnel) {
-        for (key, edge) in &merged.edges {
-            let fate = edge.fate(self.learner);
-            if fate == Fate::Refused {
-                funnel.skip(Skip::Rejected.name(), edge.observations);
-                continue;
+    pub(super) fn cast(&self) -> &Cast {
+        &self.cast
+    }
+
+    /// How many things there are to place: edges first, then packets of unknown direction, then the rest.
+    fn things(&self) -> usize {
+        self.merged.edges.len() + self.merged.ambiguous.len() + self.inexpressible.len()
+    }
+
+    fn thing(&self, id: u32) -> Thing<'_> {
+        let Merged { edges, ambiguous, .. } = &self.merged;
+        let id = id as usize;
+        if let Some((key, edge)) = edges.get(id) {
+            return Thing::Edge(key, edge);
+        }
+        match ambiguous.get(id - edges.len()) {
+            Some((key, sum)) => Thing::Ambiguous(key, sum),
+            None => {
+                let (key, sum) = &self.inexpressible[id - edges.len() - ambiguous.len()];
+                Thing::Inexpressible(key, sum)
             }
-            let traffic = Self::traffic(key, edge, fate);
-            let seen = (fate == Fate::Alive).then(|| self.seen(key, &traffic, edge.observations));
-            self.place_traffic(&traffic, edge.observations, seen, drafts);
-        }
-        for (key, sum) in &merged.ambiguous {
-            self.place_traffic(&Self::ambiguous(key, sum), sum.observations, None, drafts);
-        }
-        self.place_inexpressible(drafts);
-        self.place_waiting(drafts);
-        self.add_probes(drafts);
-        self.add_dns(drafts);
-        drafts.limit(&self.learner.config.caps);
-        self.settle(drafts, funnel);
-    }
-
-    fn seen(&self, key: &EdgeKey, traffic: &Traffic, observations: u64) -> SeenEdge {
-        SeenEdge {
-            source: peer::seen(self.learner, self.cast, key.source),
-            destination: peer::seen(self.learner, self.cast, key.destination),
-            protocol: key.protocol,
-            port: key.port,
-            port_names: self.port_names(key),
-            count: traffic.sum.count,
-            observations,
-            learned: false,
-            skipped: None,
-            first: traffic.sum.first.and_then(super::recorded),
-            last: traffic.sum.last.and_then(super::recorded),
         }
     }
 
-    fn port_names(&self, key: &EdgeKey) -> Vec<Arc<str>> {
-        let server = self.learner.parties[key.destination as usize].party.workload();
-        let directory = &self.learner.directory;
-        server.map_or(Vec::new(), |server| directory.port_names(server, key.port, key.protocol))
-    }
-
-    fn traffic(key: &EdgeKey, edge: &Edge, fate: Fate) -> Traffic {
-        let provenance =
-            if edge.inferred.is_some() { Provenance::Inferred } else { Provenance::Observed };
-        let notes = edge.inferred.iter().map(|note| Arc::from(note.as_str()));
-        Traffic {
-            source: key.source,
-            destination: key.destination,
-            protocol: protocol_name(key.protocol).into(),
-            at: Some((key.protocol, key.port)),
-            reason: (fate == Fate::Unanswered).then_some(Reason::Unanswered),
-            sum: Sum {
-                count: edge.connections().max(1),
-                first: edge.first,
-                last: edge.last,
-                provenance: Some(provenance),
-                services: edge.services.clone(),
-                notes: notes.collect(),
-                example: edge.example.clone(),
-                ..Sum::default()
+    fn traffic(&self, id: u32) -> Traffic {
+        match self.thing(id) {
+            Thing::Edge(key, edge) => {
+                let fate = self.merged.fate(edge, self.learner);
+                Traffic {
+                    source: key.source,
+                    destination: key.destination,
+                    at: Some((key.protocol, key.port)),
+                    observations: edge.observations,
+                    fate: Some(fate),
+                    reason: (fate == Fate::Unanswered).then_some(Reason::Unanswered),
+                }
+            }
+            Thing::Ambiguous(key, sum) => Traffic {
+                source: key.client,
+                destination: key.server,
+                at: Some((key.protocol, key.port)),
+                observations: sum.observations,
+                fate: None,
+                reason: Some(Reason::Ambiguous),
+            },
+            Thing::Inexpressible((source, destination, _), sum) => Traffic {
+                source: *source,
+                destination: *destination,
+                at: None,
+                observations: sum.observations,
+                fate: None,
+                reason: Some(Reason::Protocol),
             },
         }
     }
 
-    fn ambiguous(key: &CandidateKey, sum: &CandidateSum) -> Traffic {
-        Traffic {
-            source: key.client,
-            destination: key.server,
-            protocol: protocol_name(key.protocol).into(),
-            at: Some((key.protocol, key.port)),
-            reason: Some(Reason::Ambiguous),
-            sum: Sum {
+    fn protocol(&self, id: u32) -> Arc<str> {
+        match self.thing(id) {
+            Thing::Edge(key, _) => protocol_name(key.protocol).into(),
+            Thing::Ambiguous(key, _) => protocol_name(key.protocol).into(),
+            Thing::Inexpressible((_, _, protocol), _) => protocol.clone(),
+        }
+    }
+
+    /// What adds up, before it is known for what.
+    fn sum(&self, id: u32) -> Sum {
+        match self.thing(id) {
+            Thing::Edge(_, edge) => self.edge_sum(edge),
+            Thing::Ambiguous(_, sum) => Sum {
                 count: sum.connections.max(1),
                 first: sum.first,
                 last: sum.last,
                 ..Sum::default()
             },
-        }
-    }
-
-    fn place_inexpressible(&mut self, drafts: &mut Drafts) {
-        let mut sums: super::Sorted<(u32, u32, Arc<str>), NoteSum> = super::Sorted::new();
-        for ((source, destination, protocol), sum) in &self.learner.inexpressible {
-            let key = (self.cast.of(*source), self.cast.of(*destination), protocol.clone());
-            let known = sums.entry(key).or_insert(NoteSum::EMPTY);
-            known.observations += sum.observations;
-            known.first = known.first.min(sum.first);
-            known.last = known.last.max(sum.last);
-        }
-        for ((source, destination, protocol), sum) in sums {
-            let note = if &*protocol == "ICMP" {
-                "ping used; NetworkPolicy cannot allow it"
-            } else {
-                "no rule can name this protocol"
-            };
-            let (count, first, last) = (sum.observations, Some(sum.first), Some(sum.last));
-            let sum = Sum { count, first, last, notes: [note.into()].into(), ..Sum::default() };
-            let reason = Some(Reason::Protocol);
-            let traffic = Traffic { source, destination, protocol, at: None, reason, sum };
-            self.place_traffic(&traffic, count, None, drafts);
-        }
-    }
-
-    /// Places both sides, and notes the observations to be counted once.
-    fn place_traffic(
-        &mut self,
-        traffic: &Traffic,
-        observations: u64,
-        seen: Option<SeenEdge>,
-        drafts: &mut Drafts,
-    ) {
-        let (source, destination) = (traffic.source, traffic.destination);
-        let edge = seen.as_ref().map(|_| self.edges.len());
-        self.edges.extend(seen);
-        let out = Side { subject: source, peer: destination, direction: Direction::Egress };
-        let into = Side { subject: destination, peer: source, direction: Direction::Ingress };
-        let egress = self.place_side(traffic, out, drafts);
-        let ingress = self.place_side(traffic, into, drafts);
-        let at = traffic.at;
-        self.counts.push(Count { source, destination, at, egress, ingress, observations, edge });
-    }
-
-    fn place_side(&mut self, traffic: &Traffic, side: Side, drafts: &mut Drafts) -> Placed {
-        let subject = match self.subject(side) {
-            Ok(subject) => subject,
-            Err(Refusal::Skip(skip)) => return Placed::Nowhere(skip),
-            Err(Refusal::Uncovered(reason, note)) => {
-                return self.unplaced(traffic, side, reason, note, drafts);
+            Thing::Inexpressible((_, _, protocol), sum) => {
+                let note = if &**protocol == "ICMP" {
+                    "ping used; NetworkPolicy cannot allow it"
+                } else {
+                    "no rule can name this protocol"
+                };
+                let (count, first, last) = (sum.observations, Some(sum.first), Some(sum.last));
+                Sum { count, first, last, notes: [note.into()].into(), ..Sum::default() }
             }
-        };
-        let selector = match self.cast.selector(side.subject) {
-            Ok(selector) => selector,
-            Err(reason) => return self.unplaced(traffic, side, reason, None, drafts),
-        };
-        let peer = peer::describe(self.learner, self.cast, side.peer);
-        let mut sum = traffic.sum.clone();
-        let notes = &self.learner.parties[side.peer as usize].notes;
-        sum.notes.extend(notes.iter().map(|note| Arc::from(*note)));
-        let fit = match (traffic.reason, self.fit(side.peer, side.direction, traffic.at)) {
+        }
+    }
+
+    fn edge_sum(&self, edge: &Edge) -> Sum {
+        let provenance =
+            if edge.inferred.is_some() { Provenance::Inferred } else { Provenance::Observed };
+        Sum {
+            count: edge.connections.max(1),
+            first: Some(edge.first),
+            last: Some(edge.last),
+            provenance: Some(provenance),
+            services: self.merged.services(edge, self.learner),
+            notes: edge.inferred.iter().map(|note| Arc::from(&**note)).collect(),
+            example: self.merged.example(edge, self.learner),
+            ..Sum::default()
+        }
+    }
+
+    fn way(&self, traffic: &Traffic, side: Side) -> Way {
+        if traffic.fate == Some(Fate::Refused) {
+            return Way::Nowhere(Skip::Rejected);
+        }
+        match self.subject(side) {
+            Ok(_) => {}
+            Err(Refusal::Skip(skip)) => return Way::Nowhere(skip),
+            Err(Refusal::Uncovered(reason, note)) => return Way::Unplaced(reason, note),
+        }
+        if let Err(reason) = self.cast.selector(side.subject) {
+            return Way::Unplaced(reason, None);
+        }
+        match (traffic.reason, self.fit(side.peer, side.direction, traffic.at)) {
             // The rule for DNS is there whether it answered or not.
-            (Some(Reason::Unanswered) | None, fit @ Fit::Dns(_)) | (None, fit) => fit,
-            (Some(reason), _) => Fit::Not(reason, None),
-        };
-        match (fit, traffic.at) {
-            (Fit::Rules(rules, provenance), Some(at)) => {
-                sum.provenance = sum.provenance.max(Some(provenance));
-                let draft = drafts.draft(subject, side.direction, selector);
-                for rule in rules {
-                    let peer = peer::by_rule(&peer, &rule);
-                    draft.add_rule(rule, peer, at, sum.clone());
-                }
-                Placed::Rule
-            }
-            (Fit::Dns(rules), Some(at)) => {
-                sum.provenance = Some(Provenance::Infrastructure);
-                let subject = subject.clone();
-                self.waiting.push(Waiting { subject, rules, peer, sum, at });
-                Placed::Dns
-            }
-            (Fit::Not(reason, note), _) => {
-                sum.reason = Some(reason);
-                sum.notes.extend(note.map(Arc::from));
-                sum.rule = self.rule_of(side.peer);
-                let (item, sum) = self.item(side.peer, peer, traffic, sum);
-                drafts.draft(subject, side.direction, selector).add_uncovered(item, sum);
-                Placed::Uncovered
-            }
-            (Fit::Rules(..) | Fit::Dns(_), None) => Placed::Nowhere(Skip::Incomplete),
+            (Some(Reason::Unanswered) | None, fit @ Fit::Dns(_)) | (None, fit) => Way::Draft(fit),
+            (Some(reason), _) => Way::Draft(Fit::Not(reason, None)),
         }
     }
 
@@ -284,138 +242,16 @@ impl<'a, D: Directory> Placer<'a, D> {
         let note = format!("no proposals are written for kind {}", workload.kind);
         Err(Refusal::Uncovered(Reason::UnknownOwner, Some(note)))
     }
+}
 
-    fn unplaced(
-        &self,
-        traffic: &Traffic,
-        side: Side,
-        reason: Reason,
-        note: Option<String>,
-        drafts: &mut Drafts,
-    ) -> Placed {
-        let described = peer::describe(self.learner, self.cast, side.peer);
-        let mut sum = traffic.sum.clone();
-        sum.reason = traffic.reason.or(Some(reason));
-        sum.notes.extend(note.map(Arc::from));
-        let (item, sum) = self.item(side.peer, described, traffic, sum);
-        let subject = peer::describe(self.learner, self.cast, side.subject);
-        drafts.add_unplaced(subject, side.direction, item, sum);
-        Placed::Uncovered
-    }
+// === impl Traffic ===
 
-    /// One item a name where DNS told one, else one an address (D1).
-    fn item(&self, id: u32, mut peer: Peer, traffic: &Traffic, mut sum: Sum) -> (Item, Sum) {
-        if peer.kind.as_deref() == Some("External") {
-            sum.addresses.extend(peer.address);
-            let names = peer::meant_names(self.learner, self.cast, id);
-            if let Some(first) = names.first().or(peer.names.first()).cloned() {
-                sum.names.extend(names);
-                peer.address = None;
-                peer.names = vec![first];
-            }
-        }
-        sum.addresses.extend(self.addresses(id, sum.reason));
-        let port = traffic.at.map(|(_, port)| port);
-        (Item { peer, protocol: traffic.protocol.clone(), port }, sum)
-    }
-
-    /// Addresses by which a person may allow an end that no selector means.
-    fn addresses(&self, id: u32, reason: Option<Reason>) -> Vec<IpAddr> {
-        let directory = &self.learner.directory;
-        match &self.learner.parties[id as usize].party {
-            Party::Node { name, workload } => {
-                peer::node_addresses(directory, name, workload.as_ref())
-            }
-            Party::Network(Network::Private) => directory.node_addresses(None),
-            // What else listens on its hosts is another matter.
-            Party::ApiServer if reason == Some(Reason::ApiServer) => {
-                self.api_server.iter().flat_map(|target| target.addresses.clone()).collect()
-            }
-            Party::Workload(_)
-            | Party::Pods { .. }
-            | Party::Pod { .. }
-            | Party::Account(_)
-            | Party::NodePort { .. }
-            | Party::ApiServer
-            | Party::External(_)
-            | Party::Name(_)
-            | Party::Network(_)
-            | Party::Unmanaged(_)
-            | Party::IngressProxy
-            | Party::Unknown => Vec::new(),
-        }
-    }
-
-    fn place_waiting(&mut self, drafts: &mut Drafts) {
-        for waiting in std::mem::take(&mut self.waiting) {
-            let Waiting { subject, rules, peer, sum, at: (asked, port) } = waiting;
-            let Some(draft) = drafts.drafts.get_mut(&(subject, Direction::Egress)) else {
-                continue;
-            };
-            let known = self.dns.as_ref().map(dns_rule);
-            for rule in rules {
-                // Whether it was asked already or not, the cluster's DNS is one peer.
-                let peer =
-                    if Some(&rule) == known.as_ref() { self.dns_peer() } else { peer.clone() };
-                draft.add_rule(rule.clone(), peer.clone(), (asked, port), sum.clone());
-                for protocol in [Protocol::Tcp, Protocol::Udp] {
-                    draft.add_infrastructure(rule.clone(), peer.clone(), (protocol, port));
-                }
-            }
-        }
-    }
-
-    /// The rule to the cluster's DNS in every egress proposal (D4), seen or not.
-    fn add_dns(&self, drafts: &mut Drafts) {
-        let Some(target) = &self.dns else { return };
-        if self.learner.config.backend == Backend::Istio {
-            return;
-        }
-        for ((subject, direction), draft) in &mut drafts.drafts {
-            let own = subject.namespace == target.namespace
-                && target.selector.matches(&draft.selector().labels);
-            if *direction == Direction::Ingress || own {
-                continue;
-            }
-            for protocol in [Protocol::Tcp, Protocol::Udp] {
-                let at = (protocol, target.port);
-                draft.add_infrastructure(dns_rule(target), self.dns_peer(), at);
-            }
-        }
-    }
-
-    fn dns_peer(&self) -> Peer {
-        let namespace = self.dns.as_ref().map(|target| target.namespace.clone());
-        Peer { kind: Some("Dns".into()), namespace, ..Peer::default() }
-    }
-
-    /// What Istio's documentation tells to allow for probes of ambient pods (case B44).
-    fn add_probes(&self, drafts: &mut Drafts) {
-        for ((id, port, protocol, address), sum) in &self.learner.probes {
-            let Some(subject) = self.learner.parties[self.cast.of(*id) as usize].party.workload()
-            else {
-                continue;
-            };
-            let Some(draft) = drafts.drafts.get_mut(&(subject.clone(), Direction::Ingress)) else {
-                continue;
-            };
-            let prefix = match address {
-                IpAddr::V4(_) => 32,
-                IpAddr::V6(_) => self.learner.config.ambient_probe_v6_prefix,
-            };
-            let block =
-                IpNet::new(*address, prefix).unwrap_or_else(|_| peer::single(*address)).trunc();
-            let peer =
-                Peer { kind: Some("Probe".into()), address: Some(*address), ..Peer::default() };
-            let sum = Sum {
-                count: sum.observations,
-                first: Some(sum.first),
-                last: Some(sum.last),
-                provenance: Some(Provenance::Infrastructure),
-                notes: ["kubelet probes under Istio ambient".into()].into(),
-                ..Sum::default()
-            };
-            draft.add_rule(RulePeer::Block(block), peer, (*protocol, *port), sum);
+impl Traffic {
+    fn side(&self, direction: Direction) -> Side {
+        let (source, destination) = (self.source, self.destination);
+        match direction {
+            Direction::Egress => Side { subject: source, peer: destination, direction },
+            Direction::Ingress => Side { subject: destination, peer: source, direction },
         }
     }
 }
@@ -427,6 +263,19 @@ enum Refusal {
 }
 
 const NOT_ENFORCEABLE: &str = "egress is seen but not enforceable by this backend";
+
+/// Traffic in protocols that no rule can name, under unified ends, sorted.
+fn inexpressible<D>(learner: &Learner<D>, cast: &Cast) -> Vec<(Inexpressible, NoteSum)> {
+    let mut sums: Sorted<Inexpressible, NoteSum> = Sorted::new();
+    for ((source, destination, protocol), sum) in &learner.inexpressible {
+        let key = (cast.of(*source), cast.of(*destination), protocol.clone());
+        let known = sums.entry(key).or_insert(NoteSum::EMPTY);
+        known.observations += sum.observations;
+        known.first = known.first.min(sum.first);
+        known.last = known.last.max(sum.last);
+    }
+    sums.into_iter().collect()
+}
 
 fn protocol_name(protocol: Protocol) -> &'static str {
     match protocol {

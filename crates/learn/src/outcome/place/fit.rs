@@ -95,7 +95,7 @@ impl<D: Directory> Placer<'_, D> {
                 && at.is_some_and(|(protocol, port)| {
                     port == target.port && protocol != Protocol::Sctp
                 })
-                && dns::is_target(self.learner, self.cast, target, id)
+                && dns::is_target(self.learner, &self.cast, target, id)
         });
         match asks_dns {
             Some(target) => Fit::Dns(vec![dns_rule(target)]),
