@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use netenf_flows::ReplayError;
+use netenf_flows::{Format, ReplayError, Seen};
 use netenf_k8s::lifecycle::{Reason, Refusal};
 use netenf_store::StoreError;
 
@@ -123,10 +123,15 @@ impl From<ReplayError> for CommandError {
             ReplayError::Parse { .. } => {
                 own.hint("mend that line, or leave --strict out to count bad lines and go on")
             }
-            ReplayError::NothingDecodable { first_bad, .. } => {
-                let first_bad = first_bad.map(|(location, reason)| format!("{location}: {reason}"));
-                own.0.causes.extend(first_bad);
-                own.hint("record with hubble observe -o json, or give Goldmane's JSON or ztunnel's log in JSON")
+            ReplayError::NothingDecodable { input, seen, forced, first_broken, .. } => {
+                own.0.causes.extend(first_broken.map(|(location, reason)| {
+                    if location.input == input {
+                        format!("line {}: {reason}", location.line)
+                    } else {
+                        format!("{location}: {reason}")
+                    }
+                }));
+                own.hint(recording_hint(&seen, forced))
             }
         }
     }
@@ -151,6 +156,29 @@ impl From<Refusal> for CommandError {
             other => other.next_step(),
         };
         Self::no(refusal.to_string()).hint(hint)
+    }
+}
+
+/// What to give instead of an input without flows.
+fn recording_hint(seen: &Seen, forced: Option<Format>) -> &'static str {
+    match seen {
+        Seen::Record(format) if forced.is_some_and(|forced| forced != *format) => {
+            "leave --provider out, or name the source that wrote the recording"
+        }
+        Seen::Record(_) => "record again, with a version of the source that is supported",
+        Seen::KubernetesObject(_) => {
+            "give the cluster's objects with --cluster-state, and recorded flows with --input-file"
+        }
+        Seen::HubbleText | Seen::ZtunnelText => "record again in that form",
+        Seen::Nothing
+        | Seen::Binary(_)
+        | Seen::Html
+        | Seen::Yaml
+        | Seen::JsonArray
+        | Seen::JsonObject(_)
+        | Seen::Text(_) => {
+            "give what hubble observe -o json, Goldmane or ztunnel (in JSON) writes, one record a line"
+        }
     }
 }
 

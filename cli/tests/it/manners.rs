@@ -125,26 +125,26 @@ fn a_recording_that_cannot_be_used_changes_nothing() {
     insta::assert_snapshot!(environment.run(&format!("{LEARN} empty.jsonl")), @"
     exit 3
     ----- stderr -----
-    error: empty.jsonl holds no flows that can be read: it is empty (JSON of Hubble, Goldmane or ztunnel is needed, one text on a line; --provider says which)
-    hint: record with hubble observe -o json, or give Goldmane's JSON or ztunnel's log in JSON
+    error: empty.jsonl holds no flows: it is empty
+    hint: give what hubble observe -o json, Goldmane or ztunnel (in JSON) writes, one record a line
     ");
     insta::assert_snapshot!(environment.run(&format!("{LEARN} binary.jsonl")), @"
     exit 3
     ----- stderr -----
-    error: binary.jsonl holds no flows that can be read: it begins like binary data (JSON of Hubble, Goldmane or ztunnel is needed, one text on a line; --provider says which): binary.jsonl:1: of no known source: it looks like binary data
-    hint: record with hubble observe -o json, or give Goldmane's JSON or ztunnel's log in JSON
+    error: binary.jsonl holds no flows: it begins like binary data
+    hint: give what hubble observe -o json, Goldmane or ztunnel (in JSON) writes, one record a line
     ");
     insta::assert_snapshot!(environment.run(&format!("{LEARN} garbage.jsonl")), @"
     exit 3
     ----- stderr -----
-    error: garbage.jsonl holds no flows that can be read: it begins like plain text: this is (JSON of Hubble, Goldmane or ztunnel is needed, one text on a line; --provider says which): garbage.jsonl:1: of no known source: it looks like plain text: this is
-    hint: record with hubble observe -o json, or give Goldmane's JSON or ztunnel's log in JSON
+    error: garbage.jsonl holds no flows: it begins like plain text: this is
+    hint: give what hubble observe -o json, Goldmane or ztunnel (in JSON) writes, one record a line
     ");
     insta::assert_snapshot!(environment.run(&format!("{LEARN} half.jsonl")), @"
     exit 3
     ----- stderr -----
-    error: half.jsonl holds no flows that can be read: it begins like a JSON object (JSON of Hubble, Goldmane or ztunnel is needed, one text on a line; --provider says which): half.jsonl:1: the JSON text is cut off after 200 bytes (`jq -c .` writes whole texts, one a line)
-    hint: record with hubble observe -o json, or give Goldmane's JSON or ztunnel's log in JSON
+    error: half.jsonl holds no flows: it begins like a JSON object: line 1: the JSON text is cut off after 200 bytes (`jq -c .` writes whole texts, one a line)
+    hint: give what hubble observe -o json, Goldmane or ztunnel (in JSON) writes, one record a line
     ");
     insta::assert_snapshot!(environment.run(&format!("{LEARN} half.jsonl.gz")), @"
     exit 3
@@ -155,14 +155,14 @@ fn a_recording_that_cannot_be_used_changes_nothing() {
     insta::assert_snapshot!(environment.run(&format!("{LEARN} state.yaml")), @"
     exit 3
     ----- stderr -----
-    error: state.yaml holds no flows that can be read: it begins like a Kubernetes object (kind: List) (JSON of Hubble, Goldmane or ztunnel is needed, one text on a line; --provider says which): state.yaml:1: of no known source: it looks like plain text: # What `kubectl get ns,nodes,pods,rs,deploy,sts,jobs,cronjobs,svc,endpointslices…
-    hint: record with hubble observe -o json, or give Goldmane's JSON or ztunnel's log in JSON
+    error: state.yaml holds no flows: it begins like a Kubernetes object (kind: List)
+    hint: give the cluster's objects with --cluster-state, and recorded flows with --input-file
     ");
     insta::assert_snapshot!(environment.run(&format!("{LEARN} flows.jsonl --provider calico")), @"
     exit 3
     ----- stderr -----
-    error: flows.jsonl holds no flows of Goldmane: it begins like a record of Hubble (leave --provider out, or name that source): flows.jsonl:1: no record of Goldmane: it looks like a record of Hubble
-    hint: record with hubble observe -o json, or give Goldmane's JSON or ztunnel's log in JSON
+    error: flows.jsonl holds no flows of Goldmane: it begins like a record of Hubble
+    hint: leave --provider out, or name the source that wrote the recording
     ");
     assert_eq!(environment.files("policies"), before);
 }

@@ -56,6 +56,8 @@ pub struct Replay {
     decoders: Vec<Decoder>,
     options: Options,
     summary: Summary,
+    /// The first text that is broken, not merely of something else.
+    first_broken: Option<(Location, String)>,
     read: Arc<AtomicU64>,
     total: Option<u64>,
     is_over: bool,
@@ -113,6 +115,7 @@ impl Replay {
             decoders: Vec::new(),
             options,
             summary: Summary::default(),
+            first_broken: None,
             read: Arc::default(),
             total,
             is_over: false,
@@ -195,7 +198,7 @@ impl Replay {
             others: others.len(),
             seen: first.seen.clone().unwrap_or(Seen::Nothing),
             forced: self.options.provider,
-            first_bad: self.summary.first_bad.clone(),
+            first_broken: self.first_broken.clone(),
         })
     }
 
@@ -213,7 +216,7 @@ impl Replay {
                 self.summary.blank += 1;
                 Ok(Step::Skipped)
             }
-            Next::Bad(reason) => self.bad(reason),
+            Next::Bad(reason) => self.broken(reason),
             Next::End => Ok(Step::End),
         }
     }
@@ -242,17 +245,39 @@ impl Replay {
                 self.summary.ignored += 1;
                 Ok(Step::Skipped)
             }
-            Err(error) => self.bad(error.to_string()),
+            Err(error) => self.undecodable(&error),
         }
     }
 
     /// Counts a text of an input whose format is not known yet.
     #[cold]
     fn unknown(&mut self, error: &DecodeError) -> Result<Step, ReplayError> {
-        self.bad(error.to_string())?;
+        self.undecodable(error)?;
         let Some(current) = &mut self.current else { return Ok(Step::End) };
         current.unknown += 1;
         Ok(if current.is_given_up() { Step::End } else { Step::Skipped })
+    }
+
+    /// Counts a text that the decoder refuses.
+    #[cold]
+    fn undecodable(&mut self, error: &DecodeError) -> Result<Step, ReplayError> {
+        match error {
+            DecodeError::Foreign { .. } | DecodeError::Unknown { .. } => {
+                self.bad(error.to_string())
+            }
+            DecodeError::Parse { .. } | DecodeError::Incomplete { .. } => {
+                self.broken(error.to_string())
+            }
+        }
+    }
+
+    /// Counts a text that is broken.
+    #[cold]
+    fn broken(&mut self, reason: String) -> Result<Step, ReplayError> {
+        if let Some(current) = &self.current {
+            self.first_broken.get_or_insert_with(|| (current.location(), reason.clone()));
+        }
+        self.bad(reason)
     }
 
     /// Counts a bad text; a strict replay fails.

@@ -46,30 +46,23 @@ pub enum ReplayError {
         seen: Seen,
         /// The format that was asked for.
         forced: Option<Format>,
-        /// The first line that could not be decoded, and why.
-        first_bad: Option<(Location, String)>,
+        /// The first line that is broken, not merely of something else, and why.
+        first_broken: Option<(Location, String)>,
     },
 }
 
-/// What was expected, what is there, and what to do next.
+/// What was expected, and what is there.
 fn nothing_decodable(input: &str, others: usize, seen: &Seen, forced: Option<Format>) -> String {
     let (inputs, first) = match others {
         0 => (format!("{input} holds"), "it"),
         others => (format!("{input} and {others} more hold"), "the first"),
     };
-    let begins = match seen {
-        Seen::Nothing => format!("{first} is empty"),
-        seen => format!("{first} begins like {seen}"),
+    let flows = match forced {
+        Some(forced) => format!("no flows of {forced}"),
+        None => "no flows".to_owned(),
     };
-    match (forced, seen) {
-        (Some(forced), Seen::Record(format)) if *format != forced => format!(
-            "{inputs} no flows of {forced}: {begins} (leave --provider out, or name that source)"
-        ),
-        (Some(forced), _) => format!("{inputs} no flows of {forced}: {begins}"),
-        (None, Seen::Record(_)) => format!("{inputs} no flows that can be read: {begins}"),
-        (None, _) => format!(
-            "{inputs} no flows that can be read: {begins} (JSON of Hubble, Goldmane or ztunnel is \
-             needed, one text on a line; --provider says which)"
-        ),
+    match seen {
+        Seen::Nothing => format!("{inputs} {flows}: {first} is empty"),
+        seen => format!("{inputs} {flows}: {first} begins like {seen}"),
     }
 }
