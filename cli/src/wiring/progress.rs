@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use netenf_flows::Progress;
 
-/// How many records pass between two looks at the clock.
-const STRIDE: u32 = 4096;
+/// How many records pass between two looks at the clock: a fraction of their cost, and soon over where a
+/// source writes only some in a second.
+const STRIDE: u32 = 64;
 
 /// A bar that shows itself when reading takes long.
 pub(crate) struct Bar {

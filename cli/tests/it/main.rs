@@ -24,6 +24,7 @@ mod history;
 mod hostile;
 mod learn;
 mod manners;
+mod progress;
 mod promote;
 mod recording;
 mod status;

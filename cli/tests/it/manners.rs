@@ -432,13 +432,6 @@ fn colour_is_for_terminals_unless_it_is_asked_for() {
 }
 
 #[test]
-fn nobody_watches_a_pipe_so_there_is_no_progress() {
-    let environment = Environment::new();
-    let run = environment.run("learn --input-file flows.jsonl -o json");
-    assert!(!run.stderr.contains('\r') && !run.stderr.contains('\u{1b}'), "{run}");
-}
-
-#[test]
 fn flags_of_every_command_stand_anywhere() {
     let environment = Environment::learned();
     let expected = environment.good("get -n shop --dir policies");
