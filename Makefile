@@ -40,7 +40,7 @@ test-unit: ## Unit, property, snapshot, drift and tidy tests: no network, no pri
 test-cli: ## The command line as a process, and its unit tests
 	$(CARGO) test --locked -p kubectl-netenf --bins --test it
 
-test-interop: ## What we write, judged by genuine Kubernetes code (built from Go modules once)
+test-interop: ## What we write, judged by genuine Kubernetes code and kubectl (built from Go modules once)
 	$(CARGO) test --locked -p kubectl-netenf --test interop
 
 generate: ## Write all generated files: CRDs, protocol bindings, completions, command reference

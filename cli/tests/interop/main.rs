@@ -1,9 +1,11 @@
-//! What we write, judged by genuine Kubernetes code: definitions, proposals, policies and exports.
+//! What we write, judged by genuine Kubernetes code: definitions, proposals, policies and exports; and
+//! genuine kubectl, whose plugin we are.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 mod doctored;
 mod folder;
 mod judge;
+mod kubectl;
 
 use std::path::{Path, PathBuf};
 

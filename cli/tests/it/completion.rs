@@ -31,13 +31,13 @@ fn a_script_for_each_shell() {
     ");
 }
 
-/// What kubectl runs from PATH to complete a plugin.
+/// What kubectl runs to complete a plugin: it looks for a program of that name on PATH.
 fn completed(environment: &Environment, words: &[&str]) -> String {
     let binary = std::path::Path::new(env!("CARGO_BIN_EXE_kubectl-netenf")).parent().unwrap();
-    let mut command = Command::new("/bin/sh");
-    command.arg(repository().join("completions/kubectl_complete-netenf")).args(words);
-    command.current_dir(environment.path(".")).env_clear();
-    command.env("PATH", format!("{}:/usr/bin:/bin", binary.display()));
+    let shim = repository().join("completions");
+    let mut command = Command::new("kubectl_complete-netenf");
+    command.args(words).current_dir(environment.path(".")).env_clear();
+    command.env("PATH", format!("{}:{}:/usr/bin:/bin", shim.display(), binary.display()));
     let run = environment.finish(&mut command, b"");
     assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{run}");
     run.stdout
