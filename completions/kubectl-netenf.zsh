@@ -54,6 +54,10 @@ addresses\:"A rule for each address"))' \
 '--max-ports=[The most ports of a peer]:N:_default' \
 '--cluster-domain=[DNS domain of the cluster]:DOMAIN:_default' \
 '--ambient-probe-prefix=[Prefix length for the address of IPv6 probes under Istio ambient]:BITS:_default' \
+'--compat=[Network plugin whose deviations from Kubernetes'\'' rules proposals are fitted to; found in --cluster-state if not given]:PLUGIN:((none\:"None\: rules as Kubernetes defines them"
+aws-vpc-cni\:"Checks the service'\''s own port too, before translation"
+kube-router\:"Does not let pass what comes from a pod'\''s own node"
+kindnet\:"Does not let pass what comes from a pod'\''s own node"))' \
 '--dry-run=[Show what would change in the folder and change nothing]::client:((client\:"Print what would be written"))' \
 '-o+[Output\: yaml (proposals), json (what became of every flow), or name]:FORMAT:(yaml json name)' \
 '--output=[Output\: yaml (proposals), json (what became of every flow), or name]:FORMAT:(yaml json name)' \

@@ -9,7 +9,8 @@ use netenf_flows::Summary;
 use netenf_k8s::{Index, render};
 use netenf_learn::proposal::{Outcome, Proposal};
 use netenf_learn::{
-    Backend, Caps, Config, ExternalPeers, Provider, Scope, Subjects, Timestamp, Workload,
+    Backend, Caps, Compat, Config, Directory as _, ExternalPeers, Provider, Scope, Subjects,
+    Timestamp, Workload,
 };
 use netenf_store::Resource;
 
@@ -71,6 +72,9 @@ pub(crate) struct Args {
     /// Prefix length for the address of IPv6 probes under Istio ambient
     #[arg(long, default_value_t = 128, value_name = "BITS", value_parser = clap::value_parser!(u8).range(1..=128))]
     ambient_probe_prefix: u8,
+    /// Network plugin whose deviations from Kubernetes' rules proposals are fitted to; found in --cluster-state if not given
+    #[arg(long, value_enum, value_name = "PLUGIN")]
+    compat: Option<CompatName>,
     /// Start over: forget the counters, and the evidence of the proposals that are learned again
     #[arg(long)]
     fresh: bool,
@@ -97,6 +101,19 @@ enum SubjectsName {
     Standard,
     #[value(help = "Also ReplicaSet, Job, CronJob and Pod")]
     All,
+}
+
+/// Network plugins that are known to deviate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CompatName {
+    #[value(help = "None: rules as Kubernetes defines them")]
+    None,
+    #[value(help = "Checks the service's own port too, before translation")]
+    AwsVpcCni,
+    #[value(help = "Does not let pass what comes from a pod's own node")]
+    KubeRouter,
+    #[value(help = "Does not let pass what comes from a pod's own node")]
+    Kindnet,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -133,7 +150,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         None => None,
     };
     let mut replay = args.input.replay()?;
-    let configure = |provider| args.config(global, backend(args.backend, provider)?);
+    let configure = |provider| args.config(global, backend(args.backend, provider)?, &index);
     let (learner, summary) = wiring::learn(&mut replay, configure, &index)?;
     drop(replay);
     let mut proposals = learner.proposals();
@@ -177,7 +194,33 @@ fn backend(asked: Option<BackendName>, provider: Provider) -> Result<Backend, Co
 // === impl Args ===
 
 impl Args {
-    fn config(&self, global: &Global, backend: Backend) -> Result<Config, CommandError> {
+    /// The deviations to fit to. The Amazon VPC CNI enforces where its node agent runs and no other
+    /// plugin does (case B11); what was found is told, since it adds ports to rules.
+    fn compat(&self, index: &Index) -> Compat {
+        let runs =
+            |name: &str| index.has_workload(&Workload::new("kube-system", "DaemonSet", name));
+        let found = runs("aws-node") && !runs("cilium") && !runs("calico-node");
+        if self.compat.is_none() && found {
+            tell(
+                "the cluster runs the Amazon VPC CNI: rules name the services' own ports too, marked compat; --compat none leaves them out",
+            );
+        }
+        let detected = if found { CompatName::AwsVpcCni } else { CompatName::None };
+        match self.compat.unwrap_or(detected) {
+            CompatName::None => Compat::default(),
+            CompatName::AwsVpcCni => Compat { service_ports: true, ..Compat::default() },
+            CompatName::KubeRouter | CompatName::Kindnet => {
+                Compat { node_probes: true, ..Compat::default() }
+            }
+        }
+    }
+
+    fn config(
+        &self,
+        global: &Global,
+        backend: Backend,
+        index: &Index,
+    ) -> Result<Config, CommandError> {
         let namespace = global.only_namespace();
         let workload = |text: &String| wiring::workload(text, namespace);
         let workloads: BTreeSet<Workload> =
@@ -216,6 +259,7 @@ impl Args {
             caps: Caps { rules: self.max_rules, ports: self.max_ports, ..Caps::default() },
             cluster_domain: self.cluster_domain.as_str().into(),
             ambient_probe_v6_prefix: self.ambient_probe_prefix,
+            compat: self.compat(index),
             ..Config::default()
         })
     }

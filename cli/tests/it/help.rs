@@ -177,6 +177,16 @@ fn help_is_for_people() {
               
               [default: 128]
 
+          --compat <PLUGIN>
+              Network plugin whose deviations from Kubernetes' rules proposals are fitted to; found in
+              --cluster-state if not given
+
+              Possible values:
+              - none:        None: rules as Kubernetes defines them
+              - aws-vpc-cni: Checks the service's own port too, before translation
+              - kube-router: Does not let pass what comes from a pod's own node
+              - kindnet:     Does not let pass what comes from a pod's own node
+
           --fresh
               Start over: forget the counters, and the evidence of the proposals that are learned again
 

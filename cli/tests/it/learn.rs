@@ -1,6 +1,31 @@
-use crate::environment::Environment;
+use crate::environment::{Environment, repository};
 
 const DEMO: &str = "learn --input-file flows.jsonl --cluster-state state.yaml";
+
+/// Case B11: the plugin is known by its DaemonSet, or asked for.
+#[test]
+fn a_deviating_network_plugin_is_asked_for_or_found() {
+    let environment = Environment::new();
+    let node_agent = "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: aws-node, namespace: kube-system}, spec: {selector: {matchLabels: {k8s-app: aws-node}}, template: {metadata: {labels: {k8s-app: aws-node}}}}}\n";
+    environment.write("aws.yaml", node_agent);
+    let cases = repository().join("crates/k8s/tests/cases");
+    let place = |name: &str| cases.join(name).display().to_string();
+    let states = ["common.yaml", "B11-compat/state.yaml"].map(place);
+    let input = format!(
+        "--input-file {} --cluster-state {} --cluster-state {}",
+        place("B11-compat/flows.jsonl"),
+        states[0],
+        states[1]
+    );
+    let marked = |arguments: &str| {
+        let run = environment.run(&format!("learn {input} {arguments}"));
+        (run.stdout.contains("compat: "), run.stderr.contains("runs the Amazon VPC CNI"))
+    };
+    assert_eq!(marked(""), (false, false));
+    assert_eq!(marked("--compat aws-vpc-cni"), (true, false));
+    assert_eq!(marked("--cluster-state aws.yaml"), (true, true));
+    assert_eq!(marked("--cluster-state aws.yaml --compat none"), (false, false));
+}
 
 #[test]
 fn without_a_folder_proposals_are_printed_and_nothing_is_stored() {

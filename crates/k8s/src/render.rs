@@ -269,6 +269,13 @@ fn conditions(proposal: &model::Proposal, last: Option<learn::Timestamp>) -> Vec
         let message = "the selector comes from labels in flows, not from the workload's object: give --cluster-state, or check it".to_owned();
         conditions.push(condition(SELECTOR_INFERRED, true, "NoWorkloadObject", message));
     }
+    if !proposal.selector.also.is_empty() {
+        let also = learn::proposal::listed(&proposal.selector.also);
+        let message = format!(
+            "the workload's selector selects {also} too: the policy acts on their pods as well"
+        );
+        conditions.push(condition("SelectorShared", true, "SelectsOthers", message));
+    }
     let volatile: Vec<&str> = proposal
         .selector
         .selector

@@ -29,6 +29,8 @@ pub struct Config {
     pub cluster_domain: Arc<str>,
     /// Prefix length of the address that Istio ambient gives to IPv6 probes (case B44: sources disagree).
     pub ambient_probe_v6_prefix: u8,
+    /// Deviations from Kubernetes' rules that the network plugin is known for.
+    pub compat: Compat,
 }
 
 /// What enforces the policies that are written.
@@ -71,6 +73,15 @@ pub enum ExternalPeers {
     Addresses,
 }
 
+/// Deviations of network plugins from Kubernetes' rules, to which proposals are fitted on request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Compat {
+    /// A rule must also name the service's own port, before translation (case B11).
+    pub service_ports: bool,
+    /// Traffic from a pod's own node, such as the kubelet's probes, is not let pass (case B43).
+    pub node_probes: bool,
+}
+
 /// Limits, so that a scan cannot mint a thousand rules. Hitting one is shown, never silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
@@ -106,6 +117,7 @@ impl Default for Config {
             repetition: 10,
             cluster_domain: "cluster.local".into(),
             ambient_probe_v6_prefix: 128,
+            compat: Compat::default(),
         }
     }
 }

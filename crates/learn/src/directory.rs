@@ -67,6 +67,11 @@ pub trait Directory {
         false
     }
 
+    /// Other workloads that the workload's selector selects too, sorted.
+    fn selected_too(&self, _workload: &Workload) -> Vec<Workload> {
+        Vec::new()
+    }
+
     /// What the workload's containers call a port, sorted.
     fn port_names(&self, _workload: &Workload, _port: u16, _protocol: Protocol) -> Vec<Arc<str>> {
         Vec::new()
@@ -187,6 +192,9 @@ impl<D: Directory + ?Sized> Directory for Arc<D> {
     }
     fn is_host_network(&self, workload: &Workload) -> bool {
         (**self).is_host_network(workload)
+    }
+    fn selected_too(&self, workload: &Workload) -> Vec<Workload> {
+        (**self).selected_too(workload)
     }
     fn port_names(&self, workload: &Workload, port: u16, protocol: Protocol) -> Vec<Arc<str>> {
         (**self).port_names(workload, port, protocol)

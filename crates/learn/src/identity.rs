@@ -46,6 +46,11 @@ pub enum Party {
         /// The host-network workload, where known.
         workload: Option<Workload>,
     },
+    /// A node's router or tunnel address, behind which another client hides (case B38).
+    Router {
+        /// Name of the node.
+        node: Arc<str>,
+    },
     /// A node's port of a Service of type `NodePort` or `LoadBalancer`.
     NodePort {
         /// The service, as `namespace/name`.
@@ -74,6 +79,8 @@ pub struct WorkloadSelector {
     pub selector: Selector,
     /// Where it comes from.
     pub origin: SelectorOrigin,
+    /// Other workloads that it selects too, sorted: what a rule with it admits besides those meant.
+    pub also: Vec<Workload>,
 }
 
 /// Where a selector comes from.
@@ -108,6 +115,7 @@ impl Party {
             Self::Pods { namespace, .. } | Self::Pod { namespace, .. } => Some(namespace),
             Self::Account(_)
             | Self::Node { .. }
+            | Self::Router { .. }
             | Self::NodePort { .. }
             | Self::ApiServer
             | Self::External(_)

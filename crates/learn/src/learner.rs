@@ -562,6 +562,7 @@ fn rank(party: &Party) -> u64 {
         Party::Pods { .. } => 1,
         Party::Pod { .. } => 2,
         Party::Node { .. }
+        | Party::Router { .. }
         | Party::NodePort { .. }
         | Party::ApiServer
         | Party::External(_)

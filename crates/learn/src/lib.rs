@@ -31,7 +31,7 @@ mod sum;
 pub mod time;
 pub mod wording;
 
-pub use config::{Backend, Caps, Config, ExternalPeers, Scope, Subjects};
+pub use config::{Backend, Caps, Compat, Config, ExternalPeers, Scope, Subjects};
 pub use directory::{Directory, NoObjects};
 pub use identity::{Party, SelectorOrigin, Workload, WorkloadSelector};
 pub use learner::{Learner, Sizes};

@@ -331,6 +331,18 @@ pub struct Funnel {
     pub lost: u64,
 }
 
+/// A few workloads for people; how many more there are.
+pub fn listed(workloads: &[Workload]) -> String {
+    const SHOWN: usize = 3;
+    let names = workloads.iter().take(SHOWN);
+    let mut text =
+        names.map(|one| format!("{}/{}", one.kind, one.name)).collect::<Vec<_>>().join(", ");
+    if let Some(more) = workloads.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
+}
+
 // === impl Reason ===
 
 impl Reason {

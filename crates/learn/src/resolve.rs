@@ -143,11 +143,10 @@ fn by_address(
 ) -> Option<Resolved> {
     match directory.holder(address, time)? {
         Holder::Pod(entry) => Some(of_pod(&entry, &end.endpoint)),
-        Holder::Node { name, router } => Some(Resolved {
-            party: Party::Node { name, workload: None },
-            labels: None,
-            note: router.then_some(ROUTER),
-        }),
+        Holder::Node { name, router: false } => Some(plain(Party::Node { name, workload: None })),
+        Holder::Node { name: node, router: true } => {
+            Some(Resolved { party: Party::Router { node }, labels: None, note: Some(ROUTER) })
+        }
         Holder::ApiServer => Some(plain(Party::ApiServer)),
     }
 }

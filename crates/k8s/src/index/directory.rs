@@ -149,6 +149,22 @@ impl Directory for Index {
         self.workloads.get(workload).is_some_and(|entry| entry.host_network)
     }
 
+    fn selected_too(&self, workload: &Workload) -> Vec<Workload> {
+        let Some(own) = self.workloads.get(workload) else { return Vec::new() };
+        let first = Workload::new(workload.namespace.clone(), "", "");
+        let near = self.workloads.range(first..);
+        let near = near.take_while(|(other, _)| other.namespace == workload.namespace);
+        // What it controls is itself; on the host's network nothing is selected.
+        let others = near.filter(|(other, entry)| {
+            !self.owners.contains_key(*other)
+                && *other != workload
+                && !entry.host_network
+                && !entry.labels.is_empty()
+                && own.selector.matches(&entry.labels)
+        });
+        others.map(|(other, _)| other.clone()).collect()
+    }
+
     fn port_names(&self, workload: &Workload, port: u16, protocol: Protocol) -> Vec<Arc<str>> {
         let ports = self.workloads.get(workload).map(|entry| &entry.ports).into_iter().flatten();
         let named = ports.filter(|one| one.number == port && one.protocol == protocol);

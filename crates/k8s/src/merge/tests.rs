@@ -19,7 +19,11 @@ fn learned(rules: &str) -> Proposal {
         subject: Workload::new("shop", "Deployment", "web"),
         direction: Direction::Egress,
         backend: netenf_learn::Backend::Kubernetes,
-        selector: WorkloadSelector { selector: labels("app=web"), origin: SelectorOrigin::Object },
+        selector: WorkloadSelector {
+            selector: labels("app=web"),
+            origin: SelectorOrigin::Object,
+            also: Vec::new(),
+        },
         rules: std::collections::BTreeMap::new(),
         evidence: Vec::new(),
         uncovered: Vec::new(),
@@ -169,8 +173,11 @@ fn one_rule_for_several_peers_is_added_once() {
 #[test]
 fn inferred_selectors_are_replaced_by_better_ones() {
     let mut first = learned("db:5432");
-    first.selector =
-        WorkloadSelector { selector: labels("app=web,tier=x"), origin: SelectorOrigin::Inferred };
+    first.selector = WorkloadSelector {
+        selector: labels("app=web,tier=x"),
+        origin: SelectorOrigin::Inferred,
+        also: Vec::new(),
+    };
     let narrow = RulePeer::Pods { namespace: "shop".into(), selector: labels("app=db,tier=y") };
     first.evidence[0].rule = narrow.clone();
     first.rules = [(narrow, vec![(Protocol::Tcp, 5432)])].into();
@@ -185,8 +192,11 @@ fn inferred_selectors_are_replaced_by_better_ones() {
 #[test]
 fn a_selector_from_an_object_stays_where_flows_come_without_objects() {
     let mut fresh = learned("db:5432");
-    fresh.selector =
-        WorkloadSelector { selector: labels("app=web,tier=x"), origin: SelectorOrigin::Inferred };
+    fresh.selector = WorkloadSelector {
+        selector: labels("app=web,tier=x"),
+        origin: SelectorOrigin::Inferred,
+        also: Vec::new(),
+    };
     let merged = merge(&stored("db:5432"), &fresh, None);
     assert_eq!(merged.spec, stored("db:5432").spec);
     assert!(!is_inferred(&merged.status.unwrap()));

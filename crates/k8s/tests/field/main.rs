@@ -17,7 +17,8 @@ use netenf_flows::{Input, Options, Record, Replay};
 use netenf_k8s::monitor::{self, Guard};
 use netenf_k8s::{Index, Object, object, render};
 use netenf_learn::proposal::{Outcome, Proposal};
-use netenf_learn::{Backend, Config, ExternalPeers, Learner, Scope, Subjects};
+
+use netenf_learn::{Backend, Compat, Config, ExternalPeers, Learner, Scope, Subjects};
 
 mod generated;
 mod law;
@@ -33,6 +34,7 @@ struct Wanted {
     state: Option<String>,
     ports: Option<usize>,
     ambient_prefix: Option<u8>,
+    compat: Vec<String>,
 }
 
 fn folder() -> PathBuf {
@@ -68,6 +70,9 @@ fn config(wanted: &Wanted, istio: bool) -> Config {
     if istio {
         config.backend = Backend::Istio;
     }
+    let compat = |name: &str| wanted.compat.iter().any(|one| one == name);
+    config.compat =
+        Compat { service_ports: compat("service-ports"), node_probes: compat("node-probes") };
     config.scope = Scope {
         namespaces: wanted.namespaces.iter().map(|name| name.as_str().into()).collect(),
         ..Scope::default()
@@ -250,8 +255,7 @@ fn no_case_depends_on_the_order_or_repetition_of_its_flows() {
 }
 
 /// Cases that are answered elsewhere, and where.
-const ELSEWHERE: [(&str, &str); 16] = [
-    ("B11", "compat rules of the derive and learn commands: not built yet"),
+const ELSEWHERE: [(&str, &str); 15] = [
     ("B47", "DNS in every egress proposal: all cases here; derive's half later"),
     ("B50", "derive"),
     ("B53", "explain: policy engine issue"),

@@ -132,9 +132,12 @@ impl<D: Directory> Learner<D> {
         if self.parties[ends.destination as usize].party.namespace().is_none() {
             return Ok(());
         }
-        let Party::Node { name, .. } = &self.parties[ends.source as usize].party else {
+        let (Party::Node { name, .. } | Party::Router { node: name }) =
+            &self.parties[ends.source as usize].party
+        else {
             // Where the API server runs on the pod's node, Cilium reports both identities.
-            return if from_host { Err(Skip::NodeLocal) } else { Ok(()) };
+            let passes = from_host && !self.config.compat.node_probes;
+            return if passes { Err(Skip::NodeLocal) } else { Ok(()) };
         };
         let runs_on = destination.address.and_then(|address| self.directory.node_of(address));
         let known = source.address.is_some_and(|address| {
@@ -144,7 +147,8 @@ impl<D: Directory> Learner<D> {
             Some(node) if known => node == *name,
             Some(_) | None => from_host,
         };
-        if own_node { Err(Skip::NodeLocal) } else { Ok(()) }
+        let passes = own_node && !self.config.compat.node_probes;
+        if passes { Err(Skip::NodeLocal) } else { Ok(()) }
     }
 
     /// Whether the connection is reported by the side that enforces too: ztunnel's outbound lines of
@@ -193,7 +197,7 @@ impl<D: Directory> Learner<D> {
     ) -> Option<ServiceTarget> {
         let by_address = matches!(
             self.parties[ends.destination as usize].party,
-            Party::External(_) | Party::Node { .. } | Party::ApiServer
+            Party::External(_) | Party::Node { .. } | Party::Router { .. } | Party::ApiServer
         );
         let address = observation.destination.address.filter(|_| by_address)?;
         self.directory.service(address, port, protocol)
@@ -277,7 +281,11 @@ impl<D: Directory> Learner<D> {
             (&*service.namespace, &*service.name) == ("default", "kubernetes")
         });
         let party = &self.parties[ends.destination as usize].party;
-        addressed && matches!(party, Party::External(_) | Party::Node { .. } | Party::Network(_))
+        addressed
+            && matches!(
+                party,
+                Party::External(_) | Party::Node { .. } | Party::Router { .. } | Party::Network(_)
+            )
     }
 
     fn backend(&mut self, workload: Workload, observation: &Observation) -> Result<u32, Skip> {

@@ -4,9 +4,10 @@
 //! workload. Ends with equal names are one; pods without a workload are the one workload of their
 //! namespace whose labels they carry.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use netenf_policy::{Labels, Selector};
 
 use crate::directory::Directory;
@@ -23,9 +24,17 @@ pub(super) struct Cast {
     labels: Vec<Option<Labels>>,
 }
 
-/// Labels of workloads, found by namespace and any one label.
+/// Labels of ends, by namespace and each of them: in the shortest list of an end's labels are all that
+/// carry all of these.
 #[derive(Default)]
-struct ByLabel<'a>(BTreeMap<(&'a str, &'a str, &'a str), Vec<u32>>);
+struct ByLabel<'a>(HashMap<Label<'a>, Vec<u32>, RandomState>);
+
+/// Ends by the one of their labels that the fewest carry: whoever carries all labels of such an end
+/// carries that one.
+struct ByRarest<'a>(HashMap<Label<'a>, Vec<u32>, RandomState>);
+
+/// Namespace, key and value.
+type Label<'a> = (&'a str, &'a str, &'a str);
 
 // === impl Cast ===
 
@@ -70,23 +79,24 @@ impl Cast {
 
 fn unify<D: Directory>(learner: &Learner<D>) -> Vec<u32> {
     let mut nodes: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut workloads = ByLabel::default();
+    let mut workloads = Vec::new();
     for (id, sum) in (0u32..).zip(&learner.parties) {
         match (&sum.party, &sum.labels) {
             (Party::Node { name, workload: None }, _) => drop(nodes.insert(name, id)),
             (Party::Workload(workload), Some(labels)) => {
-                workloads.insert(&workload.namespace, labels, id);
+                workloads.push((&*workload.namespace, labels, id));
             }
             _ => {}
         }
     }
+    let workloads = ByRarest::new(&workloads);
     let labels_of = |id: u32| learner.parties[id as usize].labels.as_ref();
     let stand_in = |id: u32| match &learner.parties[id as usize].party {
         Party::Pods { namespace, labels } => {
             let carried = |id: &u32| {
                 labels_of(*id).is_some_and(|own| !own.is_empty() && labels.contains_all(own))
             };
-            only(workloads.sharing(namespace, labels).into_iter().filter(carried))
+            only(workloads.may_be_held(namespace, labels).filter(carried))
         }
         // The same address may be reported as the world's and as a node's (case B37).
         Party::External(address) => nodes.get(address.to_string().as_str()).copied(),
@@ -128,19 +138,21 @@ fn select<D: Directory>(
         let own =
             labels[id as usize].as_ref().filter(|own| !own.is_empty()).ok_or(Reason::NoSelector)?;
         // Labels that another workload carries too would admit that one as well.
-        let others = carried.sharing(namespace, own).into_iter().filter(|other| *other != id);
-        let shared =
-            others.filter_map(|other| labels[other as usize].as_ref()).any(|l| l.contains_all(own));
+        let others = carried.may_carry(namespace, own).iter().filter(|other| **other != id);
+        let shared = others
+            .filter_map(|other| labels[*other as usize].as_ref())
+            .any(|l| l.contains_all(own));
         if shared {
             return Err(Reason::NoSelector);
         }
         let selector = Selector::of_labels(own.clone());
-        Ok(WorkloadSelector { selector, origin: SelectorOrigin::Inferred })
+        Ok(WorkloadSelector { selector, origin: SelectorOrigin::Inferred, also: Vec::new() })
     };
     let of = |(id, sum): (u32, &crate::sum::PartySum)| match &sum.party {
         Party::Workload(workload) => match directory.selector(workload) {
             Some(selector) if !selector.is_empty() => {
-                Ok(WorkloadSelector { selector, origin: SelectorOrigin::Object })
+                let also = directory.selected_too(workload);
+                Ok(WorkloadSelector { selector, origin: SelectorOrigin::Object, also })
             }
             Some(_) => Err(Reason::NoSelector),
             None if directory.covers(&workload.namespace) => Err(Reason::UnknownOwner),
@@ -169,9 +181,43 @@ impl<'a> ByLabel<'a> {
         }
     }
 
-    /// All ends that share a label with `labels`: those under every label, each once.
-    fn sharing(&self, namespace: &str, labels: &Labels) -> BTreeSet<u32> {
-        let lists = labels.iter().filter_map(|(key, value)| self.0.get(&(namespace, key, value)));
-        lists.flatten().copied().collect()
+    /// Some ends, among which are all that carry all of `labels`.
+    fn may_carry<'b>(&'b self, namespace: &'b str, labels: &'b Labels) -> &'b [u32] {
+        let lists = labels.iter().map(|(key, value)| {
+            self.0.get(&(namespace, key, value)).map_or(&[][..], Vec::as_slice)
+        });
+        lists.min_by_key(|list| list.len()).unwrap_or_default()
+    }
+}
+
+// === impl ByRarest ===
+
+impl<'a> ByRarest<'a> {
+    fn new(ends: &[(&'a str, &'a Labels, u32)]) -> Self {
+        let mut counts: HashMap<Label<'a>, usize, RandomState> = HashMap::default();
+        for (namespace, labels, _) in ends {
+            for (key, value) in labels.iter() {
+                *counts.entry((namespace, key, value)).or_default() += 1;
+            }
+        }
+        let mut lists: HashMap<Label<'a>, Vec<u32>, RandomState> = HashMap::default();
+        for (namespace, labels, id) in ends {
+            let all = labels.iter().map(|(key, value)| (*namespace, key, value));
+            if let Some(rarest) = all.min_by_key(|label| (counts[label], *label)) {
+                lists.entry(rarest).or_default().push(*id);
+            }
+        }
+        Self(lists)
+    }
+
+    /// Some ends, among which are all whose labels `labels` hold; each once.
+    fn may_be_held<'b>(
+        &'b self,
+        namespace: &'b str,
+        labels: &'b Labels,
+    ) -> impl Iterator<Item = u32> + use<'a, 'b> {
+        let lists =
+            labels.iter().filter_map(move |(key, value)| self.0.get(&(namespace, key, value)));
+        lists.flatten().copied()
     }
 }

@@ -197,6 +197,16 @@ impl Merged {
         services
     }
 
+    /// Own ports of the services by which the clients came.
+    pub(super) fn service_ports<D: Directory>(
+        &self,
+        edge: &Edge,
+        learner: &Learner<D>,
+    ) -> BTreeSet<u16> {
+        let services = self.sums(edge, learner).flat_map(|sum| &sum.services);
+        services.filter_map(|service| service.port).collect()
+    }
+
     /// The smallest pair of pods.
     pub(super) fn example<D: Directory>(
         &self,

@@ -28,6 +28,7 @@ pub(super) fn seen<D: Directory>(learner: &Learner<D>, cast: &Cast, id: u32) -> 
         Party::ApiServer => {
             peer.addresses = directory.api_server().map(|it| it.addresses).unwrap_or_default();
         }
+        Party::Router { node } => peer.addresses = directory.node_addresses(Some(node)),
         Party::Node { name, workload } if peer.address.is_none() => {
             peer.addresses = node_addresses(directory, name, workload.as_ref());
         }
@@ -95,6 +96,7 @@ fn of_party(party: &Party) -> Peer {
             service: workload.as_ref().map(|w| format!("{}/{}", w.kind, w.name).into()),
             ..kind("Node")
         },
+        Party::Router { node } => Peer { name: Some(node.clone()), ..kind("Node") },
         Party::NodePort { service } => Peer { service: Some(service.clone()), ..kind("NodePort") },
         Party::ApiServer => kind("ApiServer"),
         Party::External(address) => Peer { address: Some(*address), ..kind("External") },

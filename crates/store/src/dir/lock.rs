@@ -97,8 +97,13 @@ fn open(root: &Path, path: &Path) -> Result<File, StoreError> {
     let ignored = state.join(".gitignore");
     place::check_state(root, path)?;
     place::check_state(root, &ignored)?;
-    if !state.is_dir() {
-        fs::create_dir(&state).map_err(|source| write_error("make the folder", &state, source))?;
+    match fs::create_dir(&state) {
+        Ok(()) => {}
+        // It was there, or another writer made it just now: what it is is looked at again.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            place::check_state(root, path)?;
+        }
+        Err(source) => return Err(write_error("make the folder", &state, source)),
     }
     // The rest of the state may go into Git; a lock is of this machine.
     if let Some(mut file) = regular::create(&ignored)? {

@@ -1,5 +1,6 @@
 //! The draft of one proposal, put together from all traffic of its subject.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use netenf_policy::Protocol;
 
 use super::fit::{Fit, dns_rule};
 use super::settle::Subject;
-use super::{At, Placer, Traffic, Way};
+use super::{At, Placer, Side, Thing, Traffic, Way};
 use crate::config::Backend;
 use crate::directory::Directory;
 use crate::identity::{Party, WorkloadSelector};
@@ -17,7 +18,7 @@ use crate::observation::{Direction, Network};
 use crate::outcome::cast::Cast;
 use crate::outcome::draft::{Draft, Item, Sum};
 use crate::outcome::{Sorted, peer};
-use crate::proposal::{Peer, Provenance, Reason, RulePeer};
+use crate::proposal::{Peer, Provenance, Reason, RulePeer, listed};
 use crate::sum::NoteSum;
 
 /// Probes of Istio ambient, by the workload that was probed.
@@ -29,6 +30,14 @@ struct Waiting {
     peer: Peer,
     sum: Sum,
     at: At,
+}
+
+/// What stands at a port that only the network plugin asks for.
+fn compat_sum(sum: &Sum) -> Sum {
+    let note = "compat: the network plugin checks the service's own port too";
+    let mut sum = Sum { provenance: Some(Provenance::Infrastructure), ..sum.clone() };
+    sum.notes.insert(note.into());
+    sum
 }
 
 pub(super) fn probes<D>(learner: &Learner<D>, cast: &Cast) -> Probes {
@@ -81,8 +90,14 @@ impl<D: Directory> Placer<'_, D> {
         match (fit, traffic.at) {
             (Fit::Rules(rules, provenance), Some(at)) => {
                 sum.provenance = sum.provenance.max(Some(provenance));
+                sum.notes.extend(self.admits_besides(side.peer));
+                let ports = self.service_ports(id, side, at);
                 for rule in rules {
                     let peer = peer::by_rule(&peer, &rule);
+                    for port in &ports {
+                        let compat = compat_sum(&sum);
+                        draft.add_rule(rule.clone(), peer.clone(), (at.0, *port), compat);
+                    }
                     draft.add_rule(rule, peer, at, sum.clone());
                 }
                 None
@@ -101,6 +116,24 @@ impl<D: Directory> Placer<'_, D> {
             }
             (Fit::Rules(..) | Fit::Dns(_), None) => None,
         }
+    }
+
+    /// Whom a rule for the peer admits besides: nothing is widened silently.
+    fn admits_besides(&self, peer: u32) -> Option<Arc<str>> {
+        let also = &self.cast.selector(peer).ok()?.also;
+        (!also.is_empty()).then(|| format!("its selector selects {} too", listed(also)).into())
+    }
+
+    /// The services' own ports by which the clients came, where the network plugin checks them as well
+    /// (case B11).
+    fn service_ports(&self, id: u32, side: Side, at: At) -> BTreeSet<u16> {
+        let Thing::Edge(_, edge) = self.thing(id) else { return BTreeSet::new() };
+        if side.direction == Direction::Ingress || !self.learner.config.compat.service_ports {
+            return BTreeSet::new();
+        }
+        let mut ports = self.merged.service_ports(edge, self.learner);
+        ports.remove(&at.1);
+        ports
     }
 
     /// One item a name where DNS told one, else one an address (D1).
@@ -126,6 +159,7 @@ impl<D: Directory> Placer<'_, D> {
             Party::Node { name, workload } => {
                 peer::node_addresses(directory, name, workload.as_ref())
             }
+            Party::Router { node } => directory.node_addresses(Some(node)),
             Party::Network(Network::Private) => directory.node_addresses(None),
             // What else listens on its hosts is another matter.
             Party::ApiServer if reason == Some(Reason::ApiServer) => {

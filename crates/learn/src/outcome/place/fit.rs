@@ -47,7 +47,9 @@ impl<D: Directory> Placer<'_, D> {
             }
             Party::Account(account) => observed(RulePeer::Account(account.clone())),
             Party::Node { workload: Some(_), .. } => Fit::Not(Reason::HostNetwork, None),
-            Party::Node { .. } | Party::IngressProxy => Fit::Not(Reason::Node, None),
+            Party::Node { .. } | Party::Router { .. } | Party::IngressProxy => {
+                Fit::Not(Reason::Node, None)
+            }
             Party::NodePort { .. } => Fit::Not(Reason::NodePort, None),
             Party::ApiServer => self.fit_api_server(direction, at),
             Party::External(address) if is_link_local(*address) || is_metadata(*address) => {
