@@ -217,7 +217,8 @@ fn as_json(compared: &[(&Pair<'_>, Vec<Line>)]) -> Result<String, CommandError> 
     let line = |line: &Line| {
         json!({
             "change": line.sign.word(), "what": line.what, "direction": line.direction,
-            "peer": line.peer, "port": line.port, "id": line.seen.id, "reason": line.seen.reason,
+            "peer": line.peer, "port": line.port, "rule": line.rule.as_ref().map(view::Rule::json),
+            "id": line.seen.id, "reason": line.seen.reason,
             "count": line.seen.count, "lastSeen": line.seen.last, "provenance": line.seen.provenance,
             "notes": line.seen.notes,
         })

@@ -47,7 +47,7 @@ fn by_a_network_that_holds_them() {
     environment.good(&format!("allow {id} --cidr 203.0.113.0/24 --dir policies"));
     insta::assert_snapshot!(egress(&environment), @"
     proposal shop/deployment-web-egress
-    + allow     -> 203.0.113.0/24       443/TCP   manual
+    + allow     -> 203.0.113.0/24       443/TCP   8x  last 5h ago  manual; seen: api.example.com (External/203.0.113.7)
     + allow     -> kube-system/dns      53/TCP    0x  infrastructure
     + allow     -> kube-system/dns      53/UDP    10x  last 5h ago  infrastructure
     + allow     -> shop/deployment/api  8080/TCP  40x  last 3h ago
@@ -62,8 +62,8 @@ fn any_is_every_outside_address_of_both_families() {
     environment.good(&format!("allow {id} --any --except 192.0.2.0/24 --dir policies"));
     insta::assert_snapshot!(egress(&environment), @"
     proposal shop/deployment-web-egress
-    + allow     -> 0.0.0.0/0 without 10.0.0.0/8,100.64.0.0/10,127.0.0.0/8,169.254.0.0/16,172.16.0.0/12,192.0.2.0/24,192.168.0.0/16  443/TCP   manual
-    + allow     -> ::/0 without ::1/128,fc00::/7,fe80::/10                                                                          443/TCP   manual
+    + allow     -> 0.0.0.0/0 without 10.0.0.0/8,100.64.0.0/10,127.0.0.0/8,169.254.0.0/16,172.16.0.0/12,192.0.2.0/24,192.168.0.0/16  443/TCP   8x  last 5h ago  manual; seen: api.example.com (External/203.0.113.7)
+    + allow     -> ::/0 without ::1/128,fc00::/7,fe80::/10                                                                          443/TCP   0x  manual
     + allow     -> kube-system/dns                                                                                                  53/TCP    0x  infrastructure
     + allow     -> kube-system/dns                                                                                                  53/UDP    10x  last 5h ago  infrastructure
     + allow     -> shop/deployment/api                                                                                              8080/TCP  40x  last 3h ago

@@ -49,6 +49,7 @@ fn json_carries_times_and_ids_of_their_own() {
               "port": "8080/TCP",
               "provenance": null,
               "reason": "Unanswered",
+              "rule": null,
               "what": "uncovered"
             }
           ],
@@ -163,8 +164,8 @@ fn another_mode_is_a_difference() {
     exit 1
     ----- stdout -----
     policy shop/statefulset-db-ingress
-      allow     <- shop/cronjob/report  5432/TCP  4x  last 3h ago
-      allow     <- shop/deployment/api  5432/TCP  40x  last 3h ago
+      allow     <- shop{app=api}       5432/TCP  seen, if this is shop/cronjob/report or shop/deployment/api
+      allow     <- shop{app=report}    5432/TCP  seen, if this is shop/cronjob/report or shop/deployment/api
     ~ state        monitor to protect
     ");
 }
@@ -227,4 +228,22 @@ fn the_other_folder_must_be_there_and_what_is_broken_in_it_is_told() {
         .write("old/broken.yaml", "apiVersion: networkenforcer.kubewarden.io/v1alpha1\nkind: [\n");
     let run = environment.run("diff -n monitoring -f old --dir policies");
     assert!(run.stderr.starts_with("error: old/broken.yaml"), "{run}");
+}
+
+/// Two workloads of which each carries the other's name as a label, and both ask one server.
+const CROSSED: &str = r#"{"flow":{"time":"2026-09-01T08:00:00Z","verdict":"FORWARDED","IP":{"source":"10.0.0.1","destination":"10.0.0.9"},"l4":{"TCP":{"source_port":40001,"destination_port":5432,"flags":{"SYN":true}}},"source":{"namespace":"shop","labels":["k8s:app=web"],"pod_name":"api-0","workloads":[{"name":"api","kind":"StatefulSet"}]},"destination":{"namespace":"shop","labels":["k8s:app=db"],"pod_name":"db-0","workloads":[{"name":"db","kind":"StatefulSet"}]},"is_reply":false},"node_name":"n1"}
+{"flow":{"time":"2026-09-01T08:00:01Z","verdict":"FORWARDED","IP":{"source":"10.0.0.2","destination":"10.0.0.9"},"l4":{"TCP":{"source_port":40002,"destination_port":5432,"flags":{"SYN":true}}},"source":{"namespace":"shop","labels":["k8s:app=api"],"pod_name":"web-0","workloads":[{"name":"web","kind":"StatefulSet"}]},"destination":{"namespace":"shop","labels":["k8s:app=db"],"pod_name":"db-0","workloads":[{"name":"db","kind":"StatefulSet"}]},"is_reply":false},"node_name":"n1"}
+"#;
+
+#[test]
+fn a_label_with_the_name_of_another_workload_hides_no_rule() {
+    let environment = Environment::new();
+    environment.write("crossed.jsonl", CROSSED);
+    environment.good("learn --input-file crossed.jsonl --dir policies");
+    for format in ["text", "markdown", "json"] {
+        let shown = environment.run(&format!("diff sts/db --dir policies -o {format}"));
+        let allowed = shown.stdout.lines().filter(|line| line.contains("allow"));
+        assert_eq!(allowed.count(), 2, "{shown}");
+        assert!(!shown.stdout.contains("manual"), "{shown}");
+    }
 }

@@ -18,6 +18,7 @@ mod cover;
 mod rule;
 mod status;
 
+pub(crate) use cover::principal_matches;
 pub use cover::{allows, istio_allows, network_policy_allows};
 
 /// Merges what is learned now into the stored proposal; `last` is the time of the newest observation.

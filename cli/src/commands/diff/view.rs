@@ -1,18 +1,19 @@
 //! An object as connectivity: one line a peer and port.
 
-use std::collections::BTreeMap;
-
-use k8s_openapi::api::networking::v1::{NetworkPolicyPeer, NetworkPolicyPort};
+use ipnet::IpNet;
+use k8s_openapi::api::networking::v1::{IPBlock, NetworkPolicyPeer, NetworkPolicyPort};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use netenf_api::{Direction, Provenance, RuleEvidence};
+use netenf_k8s::lifecycle::{self, Basis, Permit, Permitted};
 use netenf_store::Resource;
+use serde_json::json;
 
 use crate::{clock, output};
 
 /// One line of a comparison.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub(super) sign: Sign,
     /// `allow`, `uncovered`, `refused` or `suggest`.
@@ -20,7 +21,16 @@ pub(super) struct Line {
     pub(super) direction: Direction,
     pub(super) peer: String,
     pub(super) port: String,
+    /// What the spec says, where it is a rule of one.
+    pub(super) rule: Option<Rule>,
     pub(super) seen: Seen,
+}
+
+/// One peer and port of a spec.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Rule {
+    peer: Permitted,
+    port: Option<NetworkPolicyPort>,
 }
 
 /// What is known of a line.
@@ -83,18 +93,37 @@ impl Sign {
 
 impl Seen {
     fn of(rule: &RuleEvidence) -> Self {
+        Self::all(&[rule])
+    }
+
+    /// What is known of a rule that `all` of this was seen of.
+    fn all(all: &[&RuleEvidence]) -> Self {
+        let mut notes: Vec<String> = all.iter().flat_map(|one| one.notes.clone()).collect();
+        notes.dedup();
         Self {
-            count: Some(rule.count),
-            last: rule.last_seen.clone(),
-            provenance: Some(rule.provenance),
-            notes: rule.notes.iter().map(ToString::to_string).collect(),
+            count: Some(all.iter().fold(0, |sum, one| one.count.saturating_add(sum))),
+            last: all.iter().filter_map(|one| one.last_seen.clone()).max_by_key(|time| time.0),
+            provenance: all.iter().map(|one| one.provenance).min(),
+            notes,
             ..Self::default()
         }
     }
 
-    /// A rule that nothing was seen of: a person wrote it.
-    fn manual() -> Self {
-        Self { provenance: Some(Provenance::Manual), ..Self::default() }
+    /// What is known of a rule of a spec.
+    fn of_basis(basis: &Basis<'_>) -> Self {
+        match basis {
+            // A person wrote it.
+            Basis::Nothing => Self { provenance: Some(Provenance::Manual), ..Self::default() },
+            Basis::Seen(all) => Self::all(all),
+            Basis::Perhaps(all) => {
+                let mut names: Vec<String> =
+                    all.iter().map(|one| output::peer(&one.peer)).collect();
+                names.sort();
+                names.dedup();
+                let note = format!("seen, if this is {}", names.join(" or "));
+                Self { notes: vec![note], ..Self::default() }
+            }
+        }
     }
 
     /// For people.
@@ -106,45 +135,130 @@ impl Seen {
         words.extend(provenance.map(|one| one.to_string()));
         words.extend(self.reason.clone());
         words.extend(self.id.as_ref().map(|id| format!("[{id}]")));
-        let notes = self.notes.iter().map(|note| format!("; {note}")).collect::<String>();
-        words.join("  ") + &notes
+        let known = (!words.is_empty()).then(|| words.join("  "));
+        known.into_iter().chain(self.notes.iter().cloned()).collect::<Vec<_>>().join("; ")
     }
 }
 
-/// Peer and port as text, and what was seen of them.
-type Allowed = BTreeMap<(String, String), Seen>;
+// === impl Rule ===
+
+impl Rule {
+    /// As the spec has it, for programs.
+    pub(super) fn json(&self) -> serde_json::Value {
+        let peer = match &self.peer {
+            Permitted::Everyone => json!(null),
+            Permitted::Peer(peer) => json!(peer),
+            Permitted::Principal(principal) => json!({"principal": principal}),
+        };
+        json!({"peer": peer, "port": self.port})
+    }
+}
 
 /// The lines of a comparison: what is gone, what is new, what stays, then what has no rule.
 pub(super) fn compare(old: Option<&Resource>, new: Option<&Resource>) -> Vec<Line> {
     let Some(direction) = new.or(old).and_then(Resource::direction) else { return Vec::new() };
-    let (before, after) = (allowed(old), allowed(new));
-    let line = |sign, what, (peer, port): &(String, String), seen: &Seen| Line {
-        sign,
-        what,
-        direction,
-        peer: peer.clone(),
-        port: port.clone(),
-        seen: seen.clone(),
+    let (before, after) = (permits(old), permits(new));
+    let is_same = |a: &Permit<'_>, b: &Permit<'_>| {
+        (a.direction, &a.peer, &a.port) == (b.direction, &b.peer, &b.port)
     };
-    let mut lines = Vec::new();
-    for (key, evidence) in &before {
-        if !after.contains_key(key) {
-            lines.push(line(Sign::Removed, "allow", key, evidence));
-        }
-    }
-    for (key, evidence) in &after {
-        let known_peer = before.keys().any(|(peer, _)| *peer == key.0);
-        let sign = match before.contains_key(key) {
-            true => Sign::Same,
-            false if known_peer => Sign::Changed,
-            false => Sign::Added,
-        };
-        lines.push(line(sign, "allow", key, evidence));
-    }
+    let is_in = |all: &[Permit<'_>], one: &Permit<'_>| all.iter().any(|other| is_same(one, other));
+    let gone: Vec<&Permit<'_>> = before.iter().filter(|one| !is_in(&after, one)).collect();
+    let names = Names::of(gone.iter().copied().chain(&after), &namespace(old, new));
+    let known = |peer: &Permitted| before.iter().any(|one| one.peer == *peer);
+    let signed = |one: &Permit<'_>| match is_in(&before, one) {
+        true => Sign::Same,
+        false if known(&one.peer) => Sign::Changed,
+        false => Sign::Added,
+    };
+    let mut lines = sorted(gone.iter().map(|one| names.line(Sign::Removed, one)));
+    lines.extend(sorted(after.iter().map(|one| names.line(signed(one), one))));
     if let Some(new) = new {
         lines.extend(open_items(old, new, direction));
     }
     lines
+}
+
+fn permits(object: Option<&Resource>) -> Vec<Permit<'_>> {
+    object.map(lifecycle::permits).unwrap_or_default()
+}
+
+fn namespace(old: Option<&Resource>, new: Option<&Resource>) -> String {
+    new.or(old).map(|object| object.key().namespace).unwrap_or_default()
+}
+
+/// By peer, then by port as a number.
+fn sorted(lines: impl Iterator<Item = Line>) -> Vec<Line> {
+    let mut lines: Vec<Line> = lines.collect();
+    lines.sort_by_cached_key(|line| {
+        let digits: String = line.port.chars().take_while(char::is_ascii_digit).collect();
+        (line.peer.clone(), digits.parse::<u32>().ok(), line.port.clone())
+    });
+    lines
+}
+
+/// What peers of a spec are called. No two of them are called the same.
+struct Names(Vec<(Permitted, String)>);
+
+// === impl Names ===
+
+impl Names {
+    fn of<'a>(permits: impl Iterator<Item = &'a Permit<'a>>, namespace: &str) -> Self {
+        let mut names: Vec<(Permitted, String)> = Vec::new();
+        for permit in permits {
+            let own = seen_as(permit);
+            match names.iter_mut().find(|(peer, _)| *peer == permit.peer) {
+                // What was seen of another port of it may tell who it is.
+                Some((_, name)) if name.is_empty() => name.push_str(&own.unwrap_or_default()),
+                Some(_) => {}
+                None => names.push((permit.peer.clone(), own.unwrap_or_default())),
+            }
+        }
+        let all: Vec<String> = names.iter().map(|(_, name)| name.clone()).collect();
+        for (peer, name) in &mut names {
+            let is_unique = all.iter().filter(|other| *other == name).count() == 1;
+            if name.is_empty() {
+                *name = peer_text(namespace, peer);
+            } else if !is_unique {
+                *name = format!("{name} {}", peer_text(namespace, peer));
+            }
+        }
+        Self(names)
+    }
+
+    fn line(&self, sign: Sign, permit: &Permit<'_>) -> Line {
+        let name = self.0.iter().find(|(peer, _)| *peer == permit.peer);
+        Line {
+            sign,
+            what: "allow",
+            direction: permit.direction,
+            peer: name.map(|(_, name)| name.clone()).unwrap_or_default(),
+            port: permit.port.as_ref().map_or("all ports".to_owned(), port_text),
+            rule: Some(Rule { peer: permit.peer.clone(), port: permit.port.clone() }),
+            seen: Seen::of_basis(&permit.basis),
+        }
+    }
+}
+
+/// The workloads that were seen, where the rule admits no more than what it is named after.
+fn seen_as(permit: &Permit<'_>) -> Option<String> {
+    let (Basis::Seen(all), Permitted::Peer(peer)) = (&permit.basis, &permit.peer) else {
+        return None;
+    };
+    let is_single = |block: &IPBlock| {
+        block.cidr.parse::<IpNet>().is_ok_and(|net| net.prefix_len() == net.max_prefix_len())
+    };
+    if peer.pod_selector.is_none() && !peer.ip_block.as_ref().is_some_and(is_single) {
+        return None;
+    }
+    // Addresses stand for themselves.
+    let named = |one: &&&RuleEvidence| {
+        !matches!(one.peer.kind.as_deref(), Some("External" | "Probe") | None)
+    };
+    let mut names: Vec<String> =
+        all.iter().filter(named).map(|one| output::peer(&one.peer)).collect();
+    names.sort();
+    names.dedup();
+    (!names.is_empty()).then(|| names.join(" and "))
 }
 
 /// A line if the two are not in the same state.
@@ -157,6 +271,7 @@ pub(super) fn compare_state(old: Option<&Resource>, new: Option<&Resource>) -> O
         direction,
         peer: format!("{before} to {after}"),
         port: String::new(),
+        rule: None,
         seen: Seen::default(),
     })
 }
@@ -182,6 +297,7 @@ fn open_items(old: Option<&Resource>, object: &Resource, direction: Direction) -
             direction,
             peer: peer_words(&item.peer),
             port,
+            rule: None,
             seen: Seen {
                 id: Some(item.id.clone()),
                 reason: Some(item.reason.to_string()),
@@ -199,6 +315,7 @@ fn open_items(old: Option<&Resource>, object: &Resource, direction: Direction) -
             direction,
             peer: output::peer(&rule.peer),
             port: evidence_port(rule),
+            rule: None,
             seen: Seen::of(rule),
         });
     }
@@ -215,6 +332,7 @@ fn open_items(old: Option<&Resource>, object: &Resource, direction: Direction) -
             direction,
             peer: output::peer(&one.peer),
             port: range,
+            rule: None,
             seen: Seen {
                 id: Some(one.id.clone()),
                 reason: Some(one.reason.clone()),
@@ -233,118 +351,20 @@ fn peer_words(peer: &netenf_api::PeerRef) -> String {
     }
 }
 
-fn allowed(object: Option<&Resource>) -> Allowed {
-    let Some(object) = object else { return Allowed::new() };
-    let mut allowed = Allowed::new();
-    if let Some(spec) = object.kubernetes() {
-        let namespace = object.key().namespace;
-        let ingress = spec.ingress.iter().flatten().map(|rule| (&rule.from, &rule.ports));
-        let egress = spec.egress.iter().flatten().map(|rule| (&rule.to, &rule.ports));
-        for (peers, ports) in ingress.chain(egress) {
-            add(
-                &mut allowed,
-                object,
-                &namespace,
-                peers.as_deref().unwrap_or_default(),
-                ports.as_deref().unwrap_or_default(),
-            );
-        }
-    }
-    for rule in object.istio().iter().flat_map(|spec| &spec.rules) {
-        let principals: Vec<&String> =
-            rule.from.iter().flat_map(|from| &from.source.principals).collect();
-        let ports: Vec<&String> = rule.to.iter().flat_map(|to| &to.operation.ports).collect();
-        for principal in &principals {
-            let own = object
-                .evidence()
-                .iter()
-                .filter(|one| one.peer.identity.as_ref() == Some(principal));
-            let own: Vec<&RuleEvidence> = own.collect();
-            if ports.is_empty() {
-                allowed.insert(((*principal).clone(), "all ports".to_owned()), Seen::default());
-            }
-            for port in &ports {
-                let evidence = own
-                    .iter()
-                    .find(|one| one.port.map(|port| port.to_string()).as_ref() == Some(port));
-                let seen = evidence.map_or_else(Seen::manual, |one| Seen::of(one));
-                allowed.insert(((*principal).clone(), format!("{port}/TCP")), seen);
-            }
-        }
-    }
-    allowed
-}
-
-fn add(
-    allowed: &mut Allowed,
-    object: &Resource,
-    namespace: &str,
-    peers: &[NetworkPolicyPeer],
-    ports: &[NetworkPolicyPort],
-) {
-    let names: Vec<(String, Option<&NetworkPolicyPeer>)> = if peers.is_empty() {
-        vec![("everyone".to_owned(), None)]
-    } else {
-        peers.iter().map(|peer| (peer_text(namespace, peer), Some(peer))).collect()
-    };
-    for (name, peer) in names {
-        if ports.is_empty() {
-            allowed.insert((name, "all ports".to_owned()), Seen::default());
-            continue;
-        }
-        for port in ports {
-            let evidence = peer.and_then(|peer| evidence_of(object, namespace, peer, port));
-            let shown = evidence.map_or_else(
-                || name.clone(),
-                |one| match one.peer.kind.as_deref() {
-                    Some("External" | "Probe") | None => name.clone(),
-                    Some(_) => output::peer(&one.peer),
-                },
-            );
-            allowed.insert((shown, port_text(port)), evidence.map_or_else(Seen::manual, Seen::of));
-        }
-    }
-}
-
-/// The evidence that the rule rests on, where exactly one can be meant.
-fn evidence_of<'a>(
-    object: &'a Resource,
-    namespace: &str,
-    peer: &NetworkPolicyPeer,
-    port: &NetworkPolicyPort,
-) -> Option<&'a RuleEvidence> {
-    let wanted = port_text(port);
-    let place = peer.namespace_selector.as_ref().and_then(named_namespace).unwrap_or(namespace);
-    let cidr = peer.ip_block.as_ref().map(|block| block.cidr.split('/').next().unwrap_or_default());
-    let same = object.evidence().iter().filter(|one| {
-        let here = match cidr {
-            Some(address) => {
-                one.peer.address.as_deref() == Some(address)
-                    || one.peer.kind.as_deref() == Some("ApiServer")
-            }
-            None => one.peer.namespace.as_deref() == Some(place),
-        };
-        here && !one.refused && evidence_port(one) == wanted
-    });
-    match same.collect::<Vec<_>>().as_slice() {
-        [one] => Some(one),
-        // Several peers of that namespace on that port: the name is usually the value of a label.
-        several => {
-            let labels = peer.pod_selector.as_ref().and_then(|one| one.match_labels.as_ref());
-            let is_label = |name: &String| labels.iter().any(|own| own.values().any(|v| v == name));
-            let mut named =
-                several.iter().filter(|one| one.peer.name.as_ref().is_some_and(is_label));
-            let first = named.next()?;
-            named.next().is_none().then_some(first)
-        }
-    }
-}
-
 fn named_namespace(selector: &LabelSelector) -> Option<&str> {
     selector.match_labels.as_ref()?.get("kubernetes.io/metadata.name").map(String::as_str)
 }
 
-fn peer_text(namespace: &str, peer: &NetworkPolicyPeer) -> String {
+/// A peer as the spec has it.
+fn peer_text(namespace: &str, peer: &Permitted) -> String {
+    match peer {
+        Permitted::Everyone => "everyone".to_owned(),
+        Permitted::Peer(peer) => network_policy_peer_text(namespace, peer),
+        Permitted::Principal(principal) => principal.clone(),
+    }
+}
+
+fn network_policy_peer_text(namespace: &str, peer: &NetworkPolicyPeer) -> String {
     if let Some(block) = &peer.ip_block {
         let except = block.except.as_deref().unwrap_or_default().join(",");
         return if except.is_empty() {
@@ -395,3 +415,6 @@ fn evidence_port(rule: &RuleEvidence) -> String {
         (None, _) => format!("all {}", rule.protocol),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -76,7 +76,7 @@ pub fn istio_allows(spec: &IstioPolicySpec, account: &str, port: u16) -> bool {
 }
 
 /// Istio's match of principals: exact, a prefix `x*`, a suffix `*x`, or anything `*`.
-fn principal_matches(pattern: &str, account: &str) -> bool {
+pub(crate) fn principal_matches(pattern: &str, account: &str) -> bool {
     // Who has no identity, over plain text, is matched by no principal, not even by `*`.
     if account.is_empty() {
         return false;
