@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use netenf_flows::Record;
-use netenf_learn::{Config, Learner};
+use netenf_learn::{Config, Learner, LostEvents, NodeStatus};
 
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
@@ -24,7 +24,9 @@ use filter::Filter;
 ///
 /// Filters: values of one flag are alternatives, different flags must all hold, and each --not turns
 /// the filter that follows it around. A flow belongs to a namespace (-n) if either end does. Without
-/// --raw, answers and packets of connections that are already open are left out.
+/// --raw, answers and packets of connections that are already open are left out of tables. JSON holds
+/// them, with what the source says of its nodes and losses: learning from it is like learning from the
+/// recording.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   # What a workload talks to, and who talks to it
@@ -94,16 +96,27 @@ impl Args {
         while shown.wants_more()
             && let Some(item) = replay.next()?
         {
-            let Record::Flow(observation) = &item.record else { continue };
-            if (!self.raw && line::is_noise(observation)) || !filter.matches(observation) {
-                continue;
+            let raw = || escaped_json(String::from_utf8_lossy(item.raw).trim_end());
+            match (&item.record, self.output) {
+                // What is learned from again must hold the answers too: they say which attempts worked.
+                (Record::Flow(flow), Format::Json) if filter.matches_connection(flow) => {
+                    shown.add(&raw())?;
+                }
+                (
+                    Record::Lost(LostEvents { time, .. })
+                    | Record::NodeStatus(NodeStatus { time, .. }),
+                    Format::Json,
+                ) if filter.matches_time(*time) => {
+                    shown.add_beside(&raw())?;
+                }
+                (Record::Flow(flow), Format::Compact | Format::Wide)
+                    if (self.raw || !line::is_noise(flow)) && filter.matches(flow) =>
+                {
+                    let is_wide = self.output == Format::Wide;
+                    shown.add(&if is_wide { line::wide(flow) } else { line::compact(flow) })?;
+                }
+                (Record::Flow(_) | Record::Lost(_) | Record::NodeStatus(_), _) => {}
             }
-            let text = match self.output {
-                Format::Json => escaped_json(String::from_utf8_lossy(item.raw).trim_end()),
-                Format::Compact => line::compact(observation),
-                Format::Wide => line::wide(observation),
-            };
-            shown.add(&text)?;
         }
         shown.finish()?;
         wiring::tell_unread(replay.summary());
@@ -140,7 +153,8 @@ struct Shown {
     first: Option<usize>,
     last: Option<usize>,
     count: usize,
-    kept: VecDeque<String>,
+    /// Lines that may be among the last, and whether they count.
+    kept: VecDeque<(String, bool)>,
     pages: Pages,
 }
 
@@ -157,16 +171,23 @@ impl Shown {
 
     fn add(&mut self, line: &str) -> Result<(), CommandError> {
         self.count += 1;
-        match self.last {
-            Some(last) => {
-                self.kept.push_back(line.to_owned());
-                if self.kept.len() > last {
-                    self.kept.pop_front();
-                }
-                Ok(())
-            }
-            None => self.show(line),
+        let Some(last) = self.last else { return self.show(line) };
+        self.kept.push_back((line.to_owned(), true));
+        // What stands before the first of the last goes with what came before.
+        let counted = |kept: &VecDeque<(String, bool)>| kept.iter().filter(|(_, counts)| *counts).count();
+        while counted(&self.kept) > last {
+            self.kept.pop_front();
         }
+        Ok(())
+    }
+
+    /// A line that stands among the others and is none of the first or the last.
+    fn add_beside(&mut self, line: &str) -> Result<(), CommandError> {
+        if self.last.is_none() {
+            return self.show(line);
+        }
+        self.kept.push_back((line.to_owned(), false));
+        Ok(())
     }
 
     fn show(&mut self, line: &str) -> Result<(), CommandError> {
@@ -174,7 +195,7 @@ impl Shown {
     }
 
     fn finish(mut self) -> Result<(), CommandError> {
-        for line in std::mem::take(&mut self.kept) {
+        for (line, _) in std::mem::take(&mut self.kept) {
             self.show(&line)?;
         }
         self.pages.finish()?;

@@ -1,4 +1,4 @@
-use crate::environment::Environment;
+use crate::environment::{Environment, repository};
 use crate::recording;
 
 const LATER: &str = "flows --input-file later.jsonl";
@@ -177,16 +177,89 @@ fn where_nothing_matches_it_says_so() {
     ");
 }
 
+/// What is learned from a recording: the proposals, what became of every observation, and the remarks.
+fn learned(environment: &Environment, options: &str) -> (String, String, String) {
+    let yaml = environment.run(&format!("learn {options}"));
+    let funnel = environment.run(&format!("learn {options} -o json"));
+    (yaml.stdout, funnel.stdout, yaml.stderr)
+}
+
 #[test]
 fn json_can_be_learned_from_again() {
     let environment = Environment::new();
-    let learn = |file: &str| {
-        environment.good(&format!("learn --input-file {file} --cluster-state state.yaml"))
-    };
-    let raw = environment.good("flows --input-file flows.jsonl -o json --raw");
+    let raw = environment.good("flows --input-file flows.jsonl -o json");
     environment.write("raw.jsonl", &raw);
-    assert_eq!(learn("raw.jsonl"), learn("flows.jsonl"));
+    let options = "--cluster-state state.yaml";
+    assert_eq!(
+        learned(&environment, &format!("--input-file raw.jsonl {options}")),
+        learned(&environment, &format!("--input-file flows.jsonl {options}"))
+    );
     assert_eq!(raw, recording::demo(), "the source's own JSON, line by line");
+    assert_eq!(raw, environment.good("flows --input-file flows.jsonl -o json --raw"));
+}
+
+/// The same for every recording of the field reports: all three sources, losses and states of nodes.
+#[test]
+fn every_recording_can_be_learned_from_again() {
+    let environment = Environment::new();
+    let mut sources = std::collections::BTreeSet::new();
+    let cases = repository().join("crates/k8s/tests/cases");
+    for case in std::fs::read_dir(cases).unwrap() {
+        let case = case.unwrap().path();
+        for source in ["flows.jsonl", "goldmane.jsonl", "ztunnel.jsonl"] {
+            let Ok(recording) = std::fs::read_to_string(case.join(source)) else { continue };
+            let state = std::fs::read_to_string(case.join("state.yaml")).ok();
+            environment.write("recording.jsonl", &recording);
+            environment.write("state.yaml", state.as_deref().unwrap_or_default());
+            let options = if state.is_some() { "--cluster-state state.yaml" } else { "" };
+            let raw = environment.run("flows --input-file recording.jsonl -o json");
+            environment.write("raw.jsonl", &raw.stdout);
+            assert_eq!(
+                learned(&environment, &format!("--input-file raw.jsonl {options}")),
+                learned(&environment, &format!("--input-file recording.jsonl {options}")),
+                "{}",
+                case.display()
+            );
+            sources.insert(source);
+        }
+    }
+    assert_eq!(sources.len(), 3, "{sources:?}");
+}
+
+#[test]
+fn filters_of_json_are_about_connections() {
+    let environment = Environment::new();
+    let whole = environment.good("learn --input-file flows.jsonl --cluster-state state.yaml");
+    let egress = |text: &str| {
+        let mut objects = text.split("---\n");
+        let own = objects.find(|object| object.contains("name: deployment-web-egress\n")).unwrap();
+        // How long nothing new came depends on the last flow of all.
+        let lines = own.lines().filter(|line| !line.contains("lastTransitionTime"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    for filter in ["--from deployment/web", "deployment/web", "--not --to deployment/web"] {
+        let part = environment.good(&format!("flows {filter} --input-file flows.jsonl -o json"));
+        environment.write("part.jsonl", &part);
+        let part = environment.good("learn --input-file part.jsonl --cluster-state state.yaml");
+        assert_eq!(egress(&part), egress(&whole), "{filter}: answers say which attempts worked");
+    }
+}
+
+#[test]
+fn losses_and_states_of_nodes_stand_among_the_flows_and_are_none_of_the_last() {
+    let environment = Environment::new();
+    let lost = r#"{"lost_events":{"source":"PERF_EVENT_RING_BUFFER","num_events_lost":"7"},"node_name":"n1","time":"2026-09-01T08:00:00Z"}"#;
+    let status = r#"{"node_status":{"state_change":"NODE_GONE","node_names":["n9"]},"time":"2026-09-01T08:00:00Z"}"#;
+    let flows: Vec<String> = recording::demo().lines().take(4).map(str::to_owned).collect();
+    let text = [&flows[0], lost, &flows[1], &flows[2], status, &flows[3], ""].join("\n");
+    environment.write("lost.jsonl", &text);
+    let shown =
+        |options: &str| environment.good(&format!("flows --input-file lost.jsonl {options}"));
+    assert_eq!(shown("-o json"), text);
+    assert_eq!(shown("-o json --last 2"), [&flows[2], status, &flows[3], ""].join("\n"));
+    assert_eq!(shown("-o json --first 2"), [&flows[0], lost, &flows[1], ""].join("\n"));
+    assert_eq!(shown("-o json -n nowhere"), [lost, status, ""].join("\n"));
+    assert_eq!(shown("-o json --until 2026-08-01T00:00:00Z"), "");
 }
 
 #[test]

@@ -628,7 +628,9 @@ fn help_is_for_people() {
 
     Filters: values of one flag are alternatives, different flags must all hold, and each --not turns
     the filter that follows it around. A flow belongs to a namespace (-n) if either end does. Without
-    --raw, answers and packets of connections that are already open are left out.
+    --raw, answers and packets of connections that are already open are left out of tables. JSON holds
+    them, with what the source says of its nodes and losses: learning from it is like learning from the
+    recording.
 
     Usage: kubectl netenf flows [OPTIONS] [WORKLOAD]...
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use clap::ValueEnum;
 use jiff::Timestamp as Time;
+use netenf_learn::classify::{Class, Skip, classify};
 use netenf_learn::{Direction, Observation, Reporter, Timestamp, Transport, Verdict};
 
 use super::end::Pattern;
@@ -161,17 +162,32 @@ impl Filter {
                 .iter()
                 .any(|end| end.endpoint.namespace.as_deref() == Some(namespace))
         };
-        let late_enough =
-            self.since.is_none_or(|since| flow.time.is_some_and(|time| time >= since));
-        let early_enough =
-            self.until.is_none_or(|until| flow.time.is_some_and(|time| time <= until));
-        late_enough
-            && early_enough
+        self.matches_time(flow.time)
             && self.namespace.as_ref().is_none_or(here)
             && self
                 .clauses
                 .iter()
                 .all(|clause| clause.tests.iter().any(|test| test.holds(flow)) != clause.negated)
+    }
+
+    /// Whether the connection is wanted that the flow is a part of: an answer is judged as what it answers,
+    /// and a packet of which nothing tells whether it is one, as both.
+    pub(crate) fn matches_connection(&self, flow: &Observation) -> bool {
+        match classify(flow) {
+            Class::Answer(_) | Class::Skip(Skip::Reply) => self.matches(&turned(flow)),
+            Class::Candidate(_) | Class::Refused(..) => {
+                self.matches(flow) || self.matches(&turned(flow))
+            }
+            Class::Open(_) | Class::Denied(_) | Class::Inexpressible | Class::Skip(_) => {
+                self.matches(flow)
+            }
+        }
+    }
+
+    /// Whether the time is wanted; one that is not known is only where no time is asked for.
+    pub(crate) fn matches_time(&self, time: Option<Timestamp>) -> bool {
+        self.since.is_none_or(|since| time.is_some_and(|time| time >= since))
+            && self.until.is_none_or(|until| time.is_some_and(|time| time <= until))
     }
 
     fn add(&mut self, negated: bool, flag: &'static str, tests: Vec<Test>) {
@@ -253,6 +269,22 @@ impl Test {
                 )
             }
         }
+    }
+}
+
+/// The flow as the other side would have sent it.
+fn turned(flow: &Observation) -> Observation {
+    let direction = flow.direction.map(|direction| match direction {
+        Direction::Ingress => Direction::Egress,
+        Direction::Egress => Direction::Ingress,
+    });
+    Observation {
+        source: flow.destination.clone(),
+        destination: flow.source.clone(),
+        source_port: flow.destination_port,
+        destination_port: flow.source_port,
+        direction,
+        ..flow.clone()
     }
 }
 
