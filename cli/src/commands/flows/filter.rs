@@ -175,7 +175,7 @@ impl Filter {
     pub(crate) fn matches_connection(&self, flow: &Observation) -> bool {
         match classify(flow) {
             Class::Answer(_) | Class::Skip(Skip::Reply) => self.matches(&turned(flow)),
-            Class::Candidate(_) | Class::Refused(..) => {
+            Class::Candidate(_) | Class::Refused(..) | Class::Reset | Class::Unreachable => {
                 self.matches(flow) || self.matches(&turned(flow))
             }
             Class::Open(_) | Class::Denied(_) | Class::Inexpressible | Class::Skip(_) => {
