@@ -15,6 +15,7 @@ mod progress;
 pub(crate) mod select;
 pub(crate) mod state;
 pub(crate) mod store;
+pub(crate) mod traffic;
 
 /// How flows are read.
 #[derive(Debug, Clone, Default, clap::Args)]

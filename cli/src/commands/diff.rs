@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use netenf_api::{Direction, Mode};
-use netenf_k8s::monitor::{self, Guard};
+use netenf_api::Direction;
 use netenf_store::{DirStore, Key, Kind, Resource, StoreError, Stored};
 use serde_json::json;
 
@@ -15,8 +14,10 @@ use crate::output::{self, escaped, painted, print, tell};
 use crate::wiring::select::Selection;
 use crate::wiring::store::{self, Session};
 
+mod traffic;
 mod view;
 
+use traffic::Traffic;
 use view::{Line, Sign};
 
 /// Show what promoting would allow, or what protecting would have denied
@@ -256,35 +257,18 @@ impl Args {
     /// Recorded connections that everything selected would deny, beside the other policies of the folder.
     fn traffic(&self, global: &Global, session: &Session) -> Result<Exit, CommandError> {
         let found = self.selection.find(session, global)?;
-        let keys: Vec<(String, String)> = found
-            .iter()
-            .map(|stored| stored.object.key())
-            .map(|key| (key.namespace, key.name))
-            .collect();
-        let mut guards = session.guards(|_| true);
-        guards.extend(found.iter().filter_map(|stored| {
-            let key = stored.object.key();
-            let spec = stored.object.as_proposal()?.spec.to_policy_spec(Mode::Protect);
-            Guard::new("WorkloadNetworkPolicyProposal", &key.namespace, &key.name, &spec)
-        }));
         let edges = session.state()?.edges();
         if edges.is_empty() {
             tell(
                 "no traffic is recorded in the folder: kubectl netenf learn --dir keeps what it saw",
             );
         }
-        let total: u64 = edges.iter().map(|edge| edge.count).sum();
-        let mut denied = monitor::denied(&netenf_k8s::Index::default(), &guards, &[], &edges);
-        denied.retain(|one| keys.contains(&one.policy));
-        let count: u64 = denied.iter().map(|one| one.edge.count).sum();
+        let objects: Vec<&Resource> = found.iter().map(|stored| &stored.object).collect();
+        let denied = Traffic::of(session, &objects, &edges);
         print(&match self.output {
-            Format::Json => output::json(&json!({
-                "recorded": total,
-                "denied": count,
-                "items": denied.iter().filter_map(|one| monitor::violation(one, Mode::Protect)).collect::<Vec<_>>(),
-            }))?,
-            Format::Text => traffic_text(&denied, count, total),
-            Format::Markdown => traffic_markdown(&denied),
+            Format::Json => denied.json()?,
+            Format::Text => denied.text(),
+            Format::Markdown => denied.markdown(),
             Format::Yaml => {
                 return Err(CommandError::usage("--against-traffic has no -o yaml")
                     .hint("use -o text, markdown or json"));
@@ -292,34 +276,4 @@ impl Args {
         })?;
         Ok(if denied.is_empty() { Exit::Done } else { Exit::No })
     }
-}
-
-fn traffic_cells(one: &monitor::Denied) -> Vec<String> {
-    let edge = &one.edge;
-    let peer = |peer| output::peer_with_address(&netenf_k8s::render::peer(peer));
-    vec![
-        format!("{}/{}", one.policy.0, one.policy.1),
-        peer(&edge.source.peer),
-        peer(&edge.destination.peer),
-        format!("{}/{}", edge.port, netenf_k8s::render::protocol(edge.protocol)),
-        edge.count.to_string(),
-    ]
-}
-
-fn traffic_markdown(denied: &[monitor::Denied]) -> String {
-    let mut text = "| Policy | From | To | Port | Count |\n|---|---|---|---|---|\n".to_owned();
-    for one in denied {
-        let cells: Vec<String> = traffic_cells(one).iter().map(|text| cell(text)).collect();
-        text.push_str(&format!("| {} |\n", cells.join(" | ")));
-    }
-    text
-}
-
-fn traffic_text(denied: &[monitor::Denied], count: u64, total: u64) -> String {
-    let mut table = output::Table::new(&["POLICY", "FROM", "TO", "PORT", "COUNT"]);
-    for one in denied {
-        table.row(traffic_cells(one));
-    }
-    let rows = if table.is_empty() { String::new() } else { table.text(true) };
-    format!("{rows}with protect: {count} of {total} recorded connections would be denied\n")
 }

@@ -15,7 +15,8 @@ use crate::wiring::store::Session;
 /// List proposals and policies
 ///
 /// STATE is learning (there is no rule yet, or rules came within the last hour before the newest flow),
-/// stable (none did), monitor or protect. NEW counts the rules that came within that hour.
+/// stable (none did), monitor or protect. NEW counts the rules that came within that hour. UNCOVERED counts what
+/// was seen and has no rule; what a person accepted to stay denied is told apart, as accepted(N).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   # What there is, in all namespaces
@@ -129,7 +130,6 @@ fn is_stable(object: &Resource) -> bool {
 
 fn row(object: &Resource) -> Vec<String> {
     let rules: Vec<&RuleEvidence> = object.evidence().iter().filter(|rule| !rule.refused).collect();
-    let uncovered = object.uncovered().iter().filter(|item| !item.accepted).count();
     let last = rules.iter().filter_map(|rule| rule.last_seen.as_ref()).max_by_key(|time| time.0);
     let uncovered_last = object.uncovered().iter().filter_map(|item| item.last_seen.as_ref());
     let seen = last.into_iter().chain(uncovered_last).max_by_key(|time| time.0);
@@ -155,11 +155,21 @@ fn row(object: &Resource) -> Vec<String> {
         object.key().name,
         state.to_owned(),
         rules.len().to_string(),
-        uncovered.to_string(),
+        uncovered(object),
         if new > 0 { format!("+{new}") } else { "0".to_owned() },
         clock::age(seen),
         clock::age(since(object)),
     ]
+}
+
+/// What is open, and what a person accepted.
+fn uncovered(object: &Resource) -> String {
+    let accepted = object.uncovered().iter().filter(|item| item.accepted).count();
+    match (object.uncovered().len() - accepted, accepted) {
+        (open, 0) => open.to_string(),
+        (0, accepted) => format!("accepted({accepted})"),
+        (open, accepted) => format!("{open}+accepted({accepted})"),
+    }
 }
 
 fn since(object: &Resource) -> Option<&k8s_openapi::apimachinery::pkg::apis::meta::v1::Time> {

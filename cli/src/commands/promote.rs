@@ -2,9 +2,7 @@
 
 use netenf_api::{Mode, WorkloadNetworkPolicy};
 use netenf_k8s::lifecycle::{self, Reason, Refusal, Selection as Accepted, WithoutRules};
-use netenf_k8s::monitor::{self, Guard};
 use netenf_k8s::preflight::{self, Facts, Item, Limits, Verdict};
-use netenf_learn::proposal::SeenEdge;
 use netenf_store::{Change, Key, Record, Resource, Stored, Verb};
 use serde_json::json;
 
@@ -16,6 +14,7 @@ use crate::output::{self, JsonOnly, escaped, painted, print, tell};
 use crate::wiring::select::Selection;
 use crate::wiring::state::State;
 use crate::wiring::store::Session;
+use crate::wiring::traffic;
 
 /// Turn proposals into policies, and monitored policies into protecting ones
 ///
@@ -159,7 +158,7 @@ impl Args {
         };
         let policy = Resource::from(policy);
         let edges = state.edges();
-        let denied = denied(session, &policy, &edges);
+        let denied = traffic::denied(session, &[&policy], &edges);
         let facts = Facts {
             object: &object,
             window: state.window(),
@@ -180,6 +179,7 @@ impl Args {
             hint: Some(
                 "learn longer, allow what is uncovered, or accept with --deny-all".to_owned(),
             ),
+            details: Vec::new(),
         }
     }
 
@@ -241,7 +241,7 @@ impl Args {
 
     fn show(&self, plans: &[Plan<'_>]) -> Result<(), CommandError> {
         if self.output == Some(JsonOnly::Json) {
-            let item = |item: &Item| json!({"item": item.name, "result": word(item.result), "message": item.message, "hint": item.hint});
+            let item = |item: &Item| json!({"item": item.name, "result": word(item.result), "message": item.message, "hint": item.hint, "details": item.details});
             let plan = |plan: &Plan<'_>| json!({"namespace": plan.stored.object.key().namespace, "name": plan.stored.object.key().name, "mode": self.mode(), "preflight": plan.items.iter().map(item).collect::<Vec<_>>()});
             return print(&output::json(
                 &json!({"items": plans.iter().map(plan).collect::<Vec<_>>()}),
@@ -258,6 +258,7 @@ impl Args {
             for item in &plan.items {
                 text.push_str(&line(&format!("{name:<name_width$}"), item, width));
                 text.push('\n');
+                text.extend(item.details.iter().map(|one| format!("  - {}\n", escaped(one))));
             }
         }
         print(&text)
@@ -300,44 +301,6 @@ impl Args {
 
 fn record(mode: Mode, policy: &Resource) -> Record {
     Session::record(Verb::Promote, policy, format!("to {mode}"))
-}
-
-/// Recorded traffic that this policy would deny, beside the folder's other policies.
-fn denied(session: &Session, policy: &Resource, edges: &[SeenEdge]) -> Vec<monitor::Denied> {
-    let key = policy.key();
-    let Some(spec) = policy.as_policy().map(|policy| &policy.spec) else { return Vec::new() };
-    let mut guards =
-        session.guards(|other| (other.namespace != key.namespace) || (other.name != key.name));
-    guards.extend(Guard::new("WorkloadNetworkPolicy", &key.namespace, &key.name, spec));
-    let index = netenf_k8s::Index::default();
-    let mut denied = monitor::denied(&index, &guards, &[], edges);
-    denied.retain(|one| one.policy == (key.namespace.clone(), key.name.clone()));
-    // What is listed as uncovered has an item of its own.
-    let known = policy.uncovered();
-    denied.retain(|one| {
-        let peer = match one.direction {
-            netenf_api::Direction::Egress => &one.edge.destination.peer,
-            netenf_api::Direction::Ingress => &one.edge.source.peer,
-        };
-        let peer = netenf_k8s::render::peer(peer);
-        let protocol = netenf_k8s::render::protocol(one.edge.protocol);
-        !known.iter().any(|item| {
-            (item.port, item.protocol) == (Some(one.edge.port), protocol)
-                && is_same(&item.peer, &peer)
-        })
-    });
-    denied
-}
-
-fn is_same(item: &netenf_api::PeerRef, seen: &netenf_api::PeerRef) -> bool {
-    let addressed = seen.address.as_ref().is_some_and(|address| {
-        item.address.as_ref() == Some(address) || item.addresses.contains(address)
-    });
-    let named = item.kind == seen.kind
-        && item.namespace == seen.namespace
-        && item.name == seen.name
-        && item.name.is_some();
-    addressed || named || (item.kind == seen.kind && item.kind.as_deref() == Some("ApiServer"))
 }
 
 fn word(verdict: Verdict) -> &'static str {

@@ -28,8 +28,8 @@ fn a_policy_goes_back_step_by_step() {
     insta::assert_snapshot!(environment.run("get statefulset/db --dir policies"), @"
     exit 0
     ----- stdout -----
-    NAMESPACE   NAME                     STATE      RULES   UNCOVERED   NEW   LAST-SEEN   AGE
-    shop        statefulset-db-ingress   learning   2       0           0     3h          28h
+    NAMESPACE   NAME                     STATE      RULES   UNCOVERED     NEW   LAST-SEEN   AGE
+    shop        statefulset-db-ingress   learning   2       accepted(1)   0     3h          28h
     ");
 }
 

@@ -164,8 +164,9 @@ fn another_mode_is_a_difference() {
     exit 1
     ----- stdout -----
     policy shop/statefulset-db-ingress
-      allow     <- shop{app=api}       5432/TCP  seen, if this is shop/cronjob/report or shop/deployment/api
-      allow     <- shop{app=report}    5432/TCP  seen, if this is shop/cronjob/report or shop/deployment/api
+      allow     <- shop{app=api}        5432/TCP  seen, if this is shop/cronjob/report or shop/deployment/api
+      allow     <- shop{app=report}     5432/TCP  seen, if this is shop/cronjob/report or shop/deployment/api
+      accepted  <- shop/deployment/web  9999/TCP  1x  last 15h ago  Unanswered  [ugjtth2]
     ~ state        monitor to protect
     ");
 }
@@ -176,25 +177,25 @@ fn against_traffic_lists_what_protecting_would_deny() {
     insta::assert_snapshot!(environment.run("diff --against-traffic --dir policies"), @"
     exit 1
     ----- stdout -----
-    POLICY                       FROM                  TO                                      PORT      COUNT
-    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.7)   443/TCP   3
-    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.8)   443/TCP   2
-    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.9)   443/TCP   3
-    with protect: 8 of 126 recorded connections would be denied
+    POLICY                       FROM                  TO                                      PORT      COUNT   UNCOVERED
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.7)   443/TCP   3       ujr958z
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.8)   443/TCP   2       ujr958z
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.9)   443/TCP   3       ujr958z
+    recorded connections that would be denied: 8 of 126, listed as uncovered: 8
     ");
     insta::assert_snapshot!(environment.run("diff --against-traffic statefulset/db --dir policies"), @"
     exit 0
     ----- stdout -----
-    with protect: 0 of 126 recorded connections would be denied
+    recorded connections that would be denied: 0 of 126
     ");
     insta::assert_snapshot!(environment.run("diff --against-traffic --dir policies -o markdown"), @"
     exit 1
     ----- stdout -----
-    | Policy | From | To | Port | Count |
-    |---|---|---|---|---|
-    | shop/deployment-web-egress | shop/deployment/web | external/api.example.com(203.0.113.7) | 443/TCP | 3 |
-    | shop/deployment-web-egress | shop/deployment/web | external/api.example.com(203.0.113.8) | 443/TCP | 2 |
-    | shop/deployment-web-egress | shop/deployment/web | external/api.example.com(203.0.113.9) | 443/TCP | 3 |
+    | Policy | From | To | Port | Count | Uncovered |
+    |---|---|---|---|---|---|
+    | shop/deployment-web-egress | shop/deployment/web | external/api.example.com(203.0.113.7) | 443/TCP | 3 | ujr958z |
+    | shop/deployment-web-egress | shop/deployment/web | external/api.example.com(203.0.113.8) | 443/TCP | 2 | ujr958z |
+    | shop/deployment-web-egress | shop/deployment/web | external/api.example.com(203.0.113.9) | 443/TCP | 3 | ujr958z |
     ");
     insta::assert_snapshot!(environment.run("diff --against-traffic --dir policies -o yaml"), @"
     exit 2
@@ -209,7 +210,7 @@ fn against_traffic_lists_what_protecting_would_deny() {
     insta::assert_snapshot!(environment.run("diff --against-traffic --dir empty"), @"
     exit 0
     ----- stdout -----
-    with protect: 0 of 0 recorded connections would be denied
+    recorded connections that would be denied: 0 of 0
     ----- stderr -----
     no traffic is recorded in the folder: kubectl netenf learn --dir keeps what it saw
     ");

@@ -242,7 +242,9 @@ fn help_is_for_people() {
     List proposals and policies
 
     STATE is learning (there is no rule yet, or rules came within the last hour before the newest flow),
-    stable (none did), monitor or protect. NEW counts the rules that came within that hour.
+    stable (none did), monitor or protect. NEW counts the rules that came within that hour. UNCOVERED
+    counts what was seen and has no rule; what a person accepted to stay denied is told apart, as
+    accepted(N).
 
     Usage: kubectl netenf get [OPTIONS] [WORKLOAD]...
 

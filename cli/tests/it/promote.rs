@@ -67,11 +67,11 @@ fn protecting_is_refused_unless_each_item_passes_or_is_accepted() {
     PREFLIGHT  deployment-web-egress  window 25h >= 24h                                            pass
     PREFLIGHT  deployment-web-egress  new rules in the last 1h: 0                                  pass
     PREFLIGHT  deployment-web-egress  uncovered: 2 (External api.example.com 443/TCP [ujr958z], Unanswered db 9999/TCP [uv1v9c5])  FAIL  (allow them with kubectl netenf allow ID, or accept their loss with --accept-uncovered ID,… or all)
-    PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 0                 pass
+    PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 8, listed as uncovered: 8  FAIL  (allow or accept what is listed as uncovered)
     PREFLIGHT  deployment-web-egress  enforcer: a folder cannot tell what enforces in the cluster  warn
     PREFLIGHT  deployment-web-egress  DNS is allowed                                               pass
     ----- stderr -----
-    error: not promoted: 1 check failed (deployment-web-egress)
+    error: not promoted: 2 checks failed (deployment-web-egress)
     hint: each line with FAIL says what to do; promote without --protect only monitors
     ");
     insta::assert_snapshot!(environment.run(&format!("{PROTECT} --min-window 30h --quiet-period 48h --accept-uncovered all")), @"
@@ -79,8 +79,13 @@ fn protecting_is_refused_unless_each_item_passes_or_is_accepted() {
     ----- stdout -----
     PREFLIGHT  deployment-web-egress  window 25h < 30h                                             FAIL  (record longer, or accept with --accept window)
     PREFLIGHT  deployment-web-egress  new rules in the last 2d: 1                                  FAIL  (wait until nothing new comes, or accept with --accept quiet)
-    PREFLIGHT  deployment-web-egress  uncovered: 0                                                 pass
-    PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 0                 pass
+    PREFLIGHT  deployment-web-egress  uncovered: 0, accepted: 2 (ujr958z, uv1v9c5)                 accepted
+      - External api.example.com 443/TCP [ujr958z]
+      - Unanswered db 9999/TCP [uv1v9c5]
+    PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 8, listed as uncovered: 8  accepted
+      - shop/web -> api.example.com(203.0.113.7) 443/TCP 3x [ujr958z]
+      - shop/web -> api.example.com(203.0.113.8) 443/TCP 2x [ujr958z]
+      - shop/web -> api.example.com(203.0.113.9) 443/TCP 3x [ujr958z]
     PREFLIGHT  deployment-web-egress  enforcer: a folder cannot tell what enforces in the cluster  warn
     PREFLIGHT  deployment-web-egress  DNS is allowed                                               pass
     ----- stderr -----
@@ -93,8 +98,13 @@ fn protecting_is_refused_unless_each_item_passes_or_is_accepted() {
     ----- stdout -----
     PREFLIGHT  deployment-web-egress  window 25h < 30h                                             accepted
     PREFLIGHT  deployment-web-egress  new rules in the last 2d: 1                                  accepted
-    PREFLIGHT  deployment-web-egress  uncovered: 0                                                 pass
-    PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 0                 pass
+    PREFLIGHT  deployment-web-egress  uncovered: 0, accepted: 2 (ujr958z, uv1v9c5)                 accepted
+      - External api.example.com 443/TCP [ujr958z]
+      - Unanswered db 9999/TCP [uv1v9c5]
+    PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 8, listed as uncovered: 8  accepted
+      - shop/web -> api.example.com(203.0.113.7) 443/TCP 3x [ujr958z]
+      - shop/web -> api.example.com(203.0.113.8) 443/TCP 2x [ujr958z]
+      - shop/web -> api.example.com(203.0.113.9) 443/TCP 3x [ujr958z]
     PREFLIGHT  deployment-web-egress  enforcer: a folder cannot tell what enforces in the cluster  warn
     PREFLIGHT  deployment-web-egress  DNS is allowed                                               pass
     workloadnetworkpolicy.networkenforcer.kubewarden.io/deployment-web-egress promoted (protect)
@@ -121,6 +131,40 @@ fn uncovered_items_are_accepted_by_id() {
 }
 
 #[test]
+fn what_was_accepted_stays_to_be_seen() {
+    let environment = Environment::learned();
+    environment.good(&format!("{PROTECT} --accept-uncovered all"));
+    let shown = |line: &str| environment.run(&format!("{line} --dir policies")).stdout;
+    let get = "get deployment-web-egress -n shop";
+    assert!(shown(get).contains(" accepted(2) "), "{}", shown(get));
+    environment
+        .good("demote deployment/web --direction egress --to proposal -n shop --dir policies");
+    assert!(shown(get).contains(" accepted(2) "), "{}", shown(get));
+    let diff = shown("diff deployment-web-egress -n shop");
+    let accepted = diff.lines().filter(|line| line.starts_with("  accepted  -> "));
+    assert_eq!(accepted.count(), 2, "{diff}");
+    environment
+        .good("learn --input-file flows.jsonl --cluster-state state.yaml --fresh --dir policies");
+    assert!(shown(get).contains(" accepted(2) "), "{}", shown(get));
+}
+
+#[test]
+fn preflight_and_diff_tell_one_number() {
+    let environment = Environment::learned();
+    for name in ["deployment-web-egress", "statefulset-db-ingress", "statefulset-prometheus-egress"]
+    {
+        let preflight =
+            environment.run(&format!("promote {name} --protect --dry-run --dir policies"));
+        let diff = environment.run(&format!("diff --against-traffic {name} --dir policies"));
+        let number = |run: &crate::environment::Run| {
+            let text = run.stdout.split("would be denied: ").nth(1).unwrap().to_owned();
+            text.chars().take_while(char::is_ascii_digit).collect::<String>()
+        };
+        assert_eq!(number(&preflight), number(&diff), "{preflight}{diff}");
+    }
+}
+
+#[test]
 fn the_preflight_as_json() {
     let environment = Environment::learned();
     insta::assert_snapshot!(environment.run("promote statefulset/prometheus -n monitoring --protect --dry-run -o json --dir policies"), @r#"
@@ -134,36 +178,42 @@ fn the_preflight_as_json() {
           "namespace": "monitoring",
           "preflight": [
             {
+              "details": [],
               "hint": null,
               "item": "window",
               "message": "window 25h >= 24h",
               "result": "pass"
             },
             {
+              "details": [],
               "hint": null,
               "item": "quiet",
               "message": "new rules in the last 1h: 0",
               "result": "pass"
             },
             {
+              "details": [],
               "hint": null,
               "item": "uncovered",
               "message": "uncovered: 0",
               "result": "pass"
             },
             {
+              "details": [],
               "hint": null,
               "item": "traffic",
               "message": "recorded connections that would be denied: 0",
               "result": "pass"
             },
             {
+              "details": [],
               "hint": null,
               "item": "enforcer",
               "message": "enforcer: a folder cannot tell what enforces in the cluster",
               "result": "warn"
             },
             {
+              "details": [],
               "hint": null,
               "item": "dns",
               "message": "DNS is allowed",
@@ -203,13 +253,19 @@ fn one_that_cannot_protect_holds_all_back_and_every_preflight_is_shown() {
     ----- stdout -----
     PREFLIGHT  deployment-web-egress   window 25h >= 24h                                            pass
     PREFLIGHT  deployment-web-egress   new rules in the last 1h: 0                                  pass
-    PREFLIGHT  deployment-web-egress   uncovered: 0                                                 pass
-    PREFLIGHT  deployment-web-egress   recorded connections that would be denied: 0                 pass
+    PREFLIGHT  deployment-web-egress   uncovered: 0, accepted: 2 (ujr958z, uv1v9c5)                 accepted
+      - External api.example.com 443/TCP [ujr958z]
+      - Unanswered db 9999/TCP [uv1v9c5]
+    PREFLIGHT  deployment-web-egress   recorded connections that would be denied: 8, listed as uncovered: 8  accepted
+      - shop/web -> api.example.com(203.0.113.7) 443/TCP 3x [ujr958z]
+      - shop/web -> api.example.com(203.0.113.8) 443/TCP 2x [ujr958z]
+      - shop/web -> api.example.com(203.0.113.9) 443/TCP 3x [ujr958z]
     PREFLIGHT  deployment-web-egress   enforcer: a folder cannot tell what enforces in the cluster  warn
     PREFLIGHT  deployment-web-egress   DNS is allowed                                               pass
     PREFLIGHT  deployment-web-ingress  window 25h >= 24h                                            pass
     PREFLIGHT  deployment-web-ingress  new rules in the last 1h: 0                                  pass
-    PREFLIGHT  deployment-web-ingress  uncovered: 0                                                 pass
+    PREFLIGHT  deployment-web-ingress  uncovered: 0, accepted: 1 (u986z0k)                          accepted
+      - Unanswered n2 8080/TCP [u986z0k]
     PREFLIGHT  deployment-web-ingress  recorded connections that would be denied: 0                 pass
     PREFLIGHT  deployment-web-ingress  enforcer: a folder cannot tell what enforces in the cluster  warn
     PREFLIGHT  deployment-web-ingress  no rule: everything would be denied                          FAIL  (learn longer, allow what is uncovered, or accept with --deny-all)
@@ -223,7 +279,8 @@ fn one_that_cannot_protect_holds_all_back_and_every_preflight_is_shown() {
     ----- stdout -----
     PREFLIGHT  deployment-web-ingress  window 25h >= 24h                                            pass
     PREFLIGHT  deployment-web-ingress  new rules in the last 1h: 0                                  pass
-    PREFLIGHT  deployment-web-ingress  uncovered: 0                                                 pass
+    PREFLIGHT  deployment-web-ingress  uncovered: 0, accepted: 1 (u986z0k)                          accepted
+      - Unanswered n2 8080/TCP [u986z0k]
     PREFLIGHT  deployment-web-ingress  recorded connections that would be denied: 0                 pass
     PREFLIGHT  deployment-web-ingress  enforcer: a folder cannot tell what enforces in the cluster  warn
     PREFLIGHT  deployment-web-ingress  no rule: everything would be denied                          accepted

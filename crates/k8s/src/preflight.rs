@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::networking::v1::NetworkPolicySpec;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use netenf_api::{Backend, Direction, Protocol, Provenance};
+use netenf_api::{Backend, Direction, PeerRef, Protocol, Provenance, UncoveredPeer};
 use netenf_learn as learn;
 use netenf_policy::{End, Pod};
 
@@ -13,7 +13,7 @@ use crate::lifecycle::Resource;
 use crate::lower;
 use crate::merge::network_policy_allows;
 use crate::monitor::Denied;
-use crate::render::NAMESPACE_NAME;
+use crate::render::{self, NAMESPACE_NAME};
 
 const UDP: netenf_policy::Protocol = netenf_policy::Protocol::Udp;
 
@@ -28,6 +28,8 @@ pub struct Item {
     pub message: String,
     /// What a person can do about it.
     pub hint: Option<String>,
+    /// What is accepted with it, one entry a line.
+    pub details: Vec<String>,
 }
 
 /// How an item came out.
@@ -85,6 +87,9 @@ pub fn check(facts: &Facts<'_>, limits: &Limits) -> Vec<Item> {
     for item in &mut items {
         if item.result == Verdict::Fail && limits.accept.iter().any(|name| name == item.name) {
             item.result = Verdict::Accepted;
+            if item.name == "traffic" {
+                item.details = facts.denied.unwrap_or_default().iter().map(connection).collect();
+            }
         }
     }
     items
@@ -96,7 +101,7 @@ pub fn passes(items: &[Item]) -> bool {
 }
 
 fn item(name: &'static str, result: Verdict, message: String) -> Item {
-    Item { name, result, message, hint: None }
+    Item { name, result, message, hint: None, details: Vec::new() }
 }
 
 fn window(facts: &Facts<'_>, limits: &Limits) -> Item {
@@ -143,53 +148,110 @@ fn quiet(facts: &Facts<'_>, limits: &Limits) -> Item {
 }
 
 fn uncovered(facts: &Facts<'_>) -> Item {
-    let open: Vec<String> = facts
-        .object
-        .uncovered()
-        .iter()
-        .filter(|item| !item.accepted)
-        .map(|item| {
-            let peer = &item.peer;
-            let name = peer
-                .name
-                .as_deref()
-                .or(peer.names.first().map(String::as_str))
-                .or(peer.address.as_deref());
-            let port =
-                item.port.map(|port| format!(" {port}/{}", item.protocol)).unwrap_or_default();
-            format!("{} {}{port} [{}]", item.reason, name.unwrap_or_default(), item.id)
-        })
-        .collect();
-    if open.is_empty() {
-        return item("uncovered", Verdict::Pass, "uncovered: 0".to_owned());
-    }
-    let shown = open.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
-    let rest = if open.len() > 5 { format!(" and {} more", open.len() - 5) } else { String::new() };
-    Item {
-        hint: Some("allow them with kubectl netenf allow ID, or accept their loss with --accept-uncovered ID,… or all".to_owned()),
-        ..item("uncovered", Verdict::Fail, format!("uncovered: {} ({shown}{rest})", open.len()))
+    let (accepted, open): (Vec<_>, Vec<_>) =
+        facts.object.uncovered().iter().partition(|item| item.accepted);
+    let entries = |items: &[&UncoveredPeer]| -> Vec<String> {
+        items.iter().map(|item| entry(item)).collect()
+    };
+    match (open.is_empty(), accepted.is_empty()) {
+        (true, true) => item("uncovered", Verdict::Pass, "uncovered: 0".to_owned()),
+        (true, false) => {
+            let ids: Vec<&str> = accepted.iter().map(|item| item.id.as_str()).collect();
+            let message = format!("uncovered: 0, accepted: {} ({})", ids.len(), ids.join(", "));
+            Item { details: entries(&accepted), ..item("uncovered", Verdict::Accepted, message) }
+        }
+        (false, _) => {
+            let shown = entries(&open[..open.len().min(5)]).join(", ");
+            let more = open.len().saturating_sub(5);
+            let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let also = match accepted.len() {
+                0 => String::new(),
+                count => format!(", accepted: {count}"),
+            };
+            Item {
+                hint: Some("allow them with kubectl netenf allow ID, or accept their loss with --accept-uncovered ID,… or all".to_owned()),
+                ..item("uncovered", Verdict::Fail, format!("uncovered: {} ({shown}{rest}){also}", open.len()))
+            }
+        }
     }
 }
 
+/// An uncovered item in a few words, with its id.
+fn entry(item: &UncoveredPeer) -> String {
+    let peer = &item.peer;
+    let name =
+        peer.name.as_deref().or(peer.names.first().map(String::as_str)).or(peer.address.as_deref());
+    let port = item.port.map(|port| format!(" {port}/{}", item.protocol)).unwrap_or_default();
+    format!("{} {}{port} [{}]", item.reason, name.unwrap_or_default(), item.id)
+}
+
+/// What is listed as uncovered was seen too, and is among what would be denied: each connection is told in
+/// one sum, and those that are listed in a second one.
 fn traffic(facts: &Facts<'_>) -> Item {
     let Some(denied) = facts.denied else {
         let message =
             "recorded connections that would be denied: unknown, none is recorded".to_owned();
         return item("traffic", Verdict::Warn, message);
     };
-    // What is listed as uncovered was seen too: it is judged by its own item.
+    let listed = |one: &Denied| listed(facts.object.uncovered(), one);
     let count: u64 = denied.iter().map(|one| one.edge.count).sum();
     let message = format!("recorded connections that would be denied: {count}");
-    if count == 0 {
+    if denied.is_empty() {
         return item("traffic", Verdict::Pass, message);
     }
-    Item {
-        hint: Some(
-            "kubectl netenf diff --against-traffic lists them; accept with --accept traffic"
-                .to_owned(),
-        ),
-        ..item("traffic", Verdict::Fail, message)
+    let known = denied.iter().filter(|one| listed(one).is_some());
+    let known: u64 = known.map(|one| one.edge.count).sum();
+    let message = format!("{message}, listed as uncovered: {known}");
+    if denied.iter().all(|one| listed(one).is_some_and(|item| item.accepted)) {
+        let line = |one| listed(one).map(|item| format!("{} [{}]", connection(one), item.id));
+        let details = denied.iter().filter_map(line).collect();
+        return Item { details, ..item("traffic", Verdict::Accepted, message) };
     }
+    let hint = if denied.iter().all(|one| listed(one).is_some()) {
+        "allow or accept what is listed as uncovered"
+    } else {
+        "kubectl netenf diff --against-traffic lists them; accept with --accept traffic"
+    };
+    Item { hint: Some(hint.to_owned()), ..item("traffic", Verdict::Fail, message) }
+}
+
+/// The uncovered item that tells of the connection.
+pub fn listed<'a>(uncovered: &'a [UncoveredPeer], denied: &Denied) -> Option<&'a UncoveredPeer> {
+    let edge = &denied.edge;
+    let peer = render::peer(match denied.direction {
+        Direction::Egress => &edge.destination.peer,
+        Direction::Ingress => &edge.source.peer,
+    });
+    let protocol = render::protocol(edge.protocol);
+    uncovered.iter().find(|item| {
+        (item.port, item.protocol) == (Some(edge.port), protocol) && tells_of(&item.peer, &peer)
+    })
+}
+
+fn tells_of(item: &PeerRef, seen: &PeerRef) -> bool {
+    let addressed = seen.address.as_ref().is_some_and(|address| {
+        item.address.as_ref() == Some(address) || item.addresses.contains(address)
+    });
+    let name = |peer: &PeerRef| (peer.kind.clone(), peer.namespace.clone(), peer.name.clone());
+    let named = name(item) == name(seen) && item.name.is_some();
+    let is_api_server = |peer: &PeerRef| peer.kind.as_deref() == Some("ApiServer");
+    addressed || named || (is_api_server(item) && is_api_server(seen))
+}
+
+/// A connection in a few words.
+fn connection(denied: &Denied) -> String {
+    let edge = &denied.edge;
+    let end = |peer: &learn::proposal::Peer| {
+        let peer = render::peer(peer);
+        let name = match (peer.name.or(peer.names.into_iter().next()), peer.address) {
+            (Some(name), Some(address)) => Some(format!("{name}({address})")),
+            (name, address) => name.or(address),
+        };
+        [peer.namespace, name].into_iter().flatten().collect::<Vec<_>>().join("/")
+    };
+    let (source, destination) = (end(&edge.source.peer), end(&edge.destination.peer));
+    let protocol = render::protocol(edge.protocol);
+    format!("{source} -> {destination} {}/{protocol} {}x", edge.port, edge.count)
 }
 
 fn enforcer(facts: &Facts<'_>) -> Item {

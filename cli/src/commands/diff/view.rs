@@ -16,7 +16,7 @@ use crate::{clock, output};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub(super) sign: Sign,
-    /// `allow`, `uncovered`, `refused` or `suggest`.
+    /// `allow`, `uncovered`, `accepted`, `refused` or `suggest`.
     pub(super) what: &'static str,
     pub(super) direction: Direction,
     pub(super) peer: String,
@@ -287,13 +287,13 @@ fn open_items(old: Option<&Resource>, object: &Resource, direction: Direction) -
         known.any(|item| item.id == id && !item.accepted)
     };
     let mut lines = Vec::new();
-    for item in object.uncovered().iter().filter(|item| !item.accepted) {
+    for item in object.uncovered() {
         let port = item
             .port
             .map_or_else(|| item.protocol.to_string(), |port| format!("{port}/{}", item.protocol));
         lines.push(Line {
-            sign: if is_known(&item.id) { Sign::Same } else { Sign::Uncovered },
-            what: "uncovered",
+            sign: if item.accepted || is_known(&item.id) { Sign::Same } else { Sign::Uncovered },
+            what: if item.accepted { "accepted" } else { "uncovered" },
             direction,
             peer: peer_words(&item.peer),
             port,

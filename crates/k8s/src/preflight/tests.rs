@@ -103,3 +103,106 @@ fn quiet_is_when_nothing_new_was_observed(
 fn spans_are_told_in_the_unit_they_fit(#[case] seconds: i64, #[case] expected: &str) {
     assert_eq!(words(seconds), expected);
 }
+
+/// Web talked to an address outside three times, and once to db.
+fn denied() -> Vec<Denied> {
+    let end = |peer| learn::proposal::SeenEnd { peer, labels: None };
+    let named = |kind: &str, name: &str| learn::proposal::Peer {
+        kind: Some(kind.into()),
+        namespace: Some("shop".into()),
+        name: Some(name.into()),
+        ..learn::proposal::Peer::default()
+    };
+    let outside = learn::proposal::Peer {
+        kind: Some("External".into()),
+        address: Some("203.0.113.7".parse().unwrap()),
+        ..learn::proposal::Peer::default()
+    };
+    let edge = |destination, port, count| Denied {
+        policy: ("shop".to_owned(), "deployment-web-egress".to_owned()),
+        direction: Direction::Egress,
+        edge: learn::proposal::SeenEdge {
+            source: end(named("Deployment", "web")),
+            destination: end(destination),
+            protocol: netenf_policy::Protocol::Tcp,
+            port_names: Vec::new(),
+            port,
+            count,
+            observations: count,
+            learned: false,
+            skipped: None,
+            first: None,
+            last: None,
+        },
+    };
+    vec![edge(outside, 443, 3), edge(named("StatefulSet", "db"), 5432, 1)]
+}
+
+fn with_uncovered(accepted: &[bool]) -> Resource {
+    let all = [
+        json!({"id": "u1out", "peer": {"kind": "External", "addresses": ["203.0.113.6", "203.0.113.7"], "names": ["api.example.com"]},
+            "port": 443, "protocol": "TCP", "reason": "External", "count": 3}),
+        json!({"id": "u2db", "peer": {"kind": "StatefulSet", "namespace": "shop", "name": "db"},
+            "port": 5432, "protocol": "TCP", "reason": "NoSelector", "count": 1}),
+    ];
+    let listed = all.into_iter().zip(accepted).map(|(mut item, accepted)| {
+        item["accepted"] = json!(accepted);
+        item
+    });
+    let mut object = egress(&json!([{}]), &json!([]));
+    let Resource::Proposal(proposal) = &mut object else { panic!("{object:?}") };
+    let uncovered: Vec<Value> = listed.collect();
+    proposal.status.as_mut().unwrap().uncovered = serde_json::from_value(json!(uncovered)).unwrap();
+    object
+}
+
+#[rstest]
+#[case::none_is_listed(&[], &[], Verdict::Fail, "denied: 4, listed as uncovered: 0", 0)]
+#[case::one_is_listed(&[false], &[], Verdict::Fail, "denied: 4, listed as uncovered: 3", 0)]
+#[case::all_are_listed(&[false, false], &[], Verdict::Fail, "denied: 4, listed as uncovered: 4", 0)]
+#[case::one_is_accepted(&[true, false], &[], Verdict::Fail, "denied: 4, listed as uncovered: 4", 0)]
+#[case::all_are_accepted(&[true, true], &[], Verdict::Accepted, "denied: 4, listed as uncovered: 4", 2)]
+#[case::accepted_as_a_whole(&[], &["traffic"], Verdict::Accepted, "denied: 4, listed as uncovered: 0", 2)]
+fn what_would_be_denied_is_told_whether_it_is_listed_or_not(
+    #[case] accepted: &[bool],
+    #[case] accept: &[&str],
+    #[case] result: Verdict,
+    #[case] message: &str,
+    #[case] details: usize,
+) {
+    let (object, denied) = (with_uncovered(accepted), denied());
+    let facts =
+        Facts { object: &object, window: None, last: None, denied: Some(&denied), enforcer: None };
+    let accept = accept.iter().map(|name| (*name).to_owned()).collect();
+    let items = check(&facts, &Limits { min_window: 0, quiet_period: 0, accept });
+    let item = items.iter().find(|item| item.name == "traffic").unwrap();
+    assert_eq!((item.result, item.details.len()), (result, details), "{item:?}");
+    assert!(item.message.ends_with(message), "{item:?}");
+}
+
+#[test]
+fn another_protocol_or_port_is_not_what_is_listed() {
+    let object = with_uncovered(&[true, true]);
+    let [mut one, _] = <[Denied; 2]>::try_from(denied()).unwrap();
+    assert_eq!(listed(object.uncovered(), &one).unwrap().id, "u1out");
+    one.edge.port = 80;
+    assert_eq!(listed(object.uncovered(), &one), None);
+    one.edge.port = 443;
+    one.edge.protocol = UDP;
+    assert_eq!(listed(object.uncovered(), &one), None);
+}
+
+#[rstest]
+#[case::nothing(&[], Verdict::Pass, "uncovered: 0")]
+#[case::open(&[false], Verdict::Fail, "uncovered: 1 (External api.example.com 443/TCP [u1out])")]
+#[case::accepted(&[true, true], Verdict::Accepted, "uncovered: 0, accepted: 2 (u1out, u2db)")]
+#[case::both(&[false, true], Verdict::Fail, "uncovered: 1 (External api.example.com 443/TCP [u1out]), accepted: 1")]
+fn what_is_accepted_is_never_told_as_if_it_were_not_there(
+    #[case] accepted: &[bool],
+    #[case] result: Verdict,
+    #[case] message: &str,
+) {
+    let items = of(&with_uncovered(accepted));
+    let item = items.iter().find(|item| item.name == "uncovered").unwrap();
+    assert_eq!((item.result, item.message.as_str()), (result, message));
+}
