@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use netenf_api::Direction;
-use netenf_store::{DirStore, Key, Kind, Resource, StoreError, Stored};
+use netenf_store::{DirStore, Key, Kind, Listing, Resource, StoreError, Stored};
 use serde_json::json;
 
 use crate::args::Global;
@@ -86,11 +86,11 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         return args.traffic(global, &session);
     }
     let other = match &args.filename {
-        Some(dir) => store::listed(&older(dir)?)?.objects,
-        None => Vec::new(),
+        Some(dir) => store::listed(&older(dir)?)?,
+        None => Listing::default(),
     };
     let own = session.listing().objects.as_slice();
-    let found = args.selection.find_among([own, &other], global)?;
+    let found = args.selection.find_among([own, &other.objects], global)?;
     let pairs = if args.filename.is_some() {
         let is_own = |stored: &&Stored| own.iter().any(|one| std::ptr::eq(one, *stored));
         let (found, other): (Vec<&Stored>, Vec<&Stored>) = found.into_iter().partition(is_own);
@@ -113,10 +113,13 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         }
     };
     print(&text)?;
+    if store::unreadable(&other) > 0 {
+        return Ok(Exit::Failed);
+    }
     if !differs {
         tell("no differences");
     }
-    Ok(if differs { Exit::No } else { Exit::Done })
+    Ok(session.exit(if differs { Exit::No } else { Exit::Done }))
 }
 
 fn older(dir: &Path) -> Result<DirStore, CommandError> {
@@ -274,6 +277,6 @@ impl Args {
                     .hint("use -o text, markdown or json"));
             }
         })?;
-        Ok(if denied.is_empty() { Exit::Done } else { Exit::No })
+        Ok(session.exit(if denied.is_empty() { Exit::Done } else { Exit::No }))
     }
 }

@@ -7,7 +7,7 @@ use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use netenf_api::istio::IstioWorkloadSelector;
 use netenf_api::{AuthorizationPolicy, AuthorizationPolicySpec, Mode, WorkloadNetworkPolicy, key};
-use netenf_store::{Resource, Severity, Stored};
+use netenf_store::{Resource, Stored};
 
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
@@ -67,6 +67,7 @@ struct File {
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let session = Session::open(global)?;
+    session.refuse_broken()?;
     let selected = args.selection.find(&session, global)?;
     let mut files = Vec::new();
     let mut left_out = 0;
@@ -83,7 +84,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         ));
     }
     match &args.output_dir {
-        Some(place) => folder::update(place, &files, &args.reach(&session, global, &selected))?,
+        Some(place) => folder::update(place, &files, &args.reach(global, &selected))?,
         None => {
             print(&files.iter().map(|file| file.text.as_str()).collect::<Vec<_>>().join("---\n"))?;
         }
@@ -95,12 +96,8 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
 
 impl Args {
     /// Which objects' files may be removed where nothing is exported for them any more.
-    fn reach(&self, session: &Session, global: &Global, selected: &[&Stored]) -> folder::Reach {
-        let is_broken =
-            session.listing().diagnostics.iter().any(|one| one.severity == Severity::Error);
-        let scope = if is_broken {
-            folder::Scope::Unknown
-        } else if !self.selection.names.is_empty() || self.selection.direction.is_some() {
+    fn reach(&self, global: &Global, selected: &[&Stored]) -> folder::Reach {
+        let scope = if !self.selection.names.is_empty() || self.selection.direction.is_some() {
             let keys = selected.iter().map(|stored| stored.object.key());
             folder::Scope::Objects(keys.map(|key| (key.namespace, key.name)).collect())
         } else {

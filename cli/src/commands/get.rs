@@ -83,7 +83,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     if found.is_empty() {
         tell("nothing found; kubectl netenf learn makes proposals, status says what was seen");
     }
-    Ok(Exit::Done)
+    Ok(session.exit(Exit::Done))
 }
 
 // === impl Args ===

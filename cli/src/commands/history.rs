@@ -63,5 +63,5 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         None if table.is_empty() => String::new(),
         None => table.text(true),
     })?;
-    Ok(Exit::Done)
+    Ok(session.exit(Exit::Done))
 }

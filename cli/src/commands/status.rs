@@ -50,7 +50,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     })?;
     let whole = funnel.errors == 0 && funnel.lost == 0 && state.cut == Cut::default();
     let sound = funnel.learned > 0 && whole && missing_nodes(&state) == 0;
-    Ok(if args.check && !sound { Exit::No } else { Exit::Done })
+    Ok(session.exit(if args.check && !sound { Exit::No } else { Exit::Done }))
 }
 
 fn as_json(state: &State, funnel: &Funnel) -> serde_json::Value {

@@ -18,7 +18,7 @@ use netenf_store::{
 use super::state::State;
 use crate::args::Global;
 use crate::clock;
-use crate::error::CommandError;
+use crate::error::{CommandError, Exit};
 use crate::output::{count, escaped, tell};
 
 /// Name of the state that learning keeps in the folder.
@@ -258,11 +258,16 @@ impl Session {
             .collect()
     }
 
-    /// What a broken file holds cannot be known, and nothing is changed beside it.
-    fn refuse_broken(&self) -> Result<(), CommandError> {
-        let broken =
-            self.listing.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
-        if broken == 0 || self.dry_run {
+    /// The exit code of a command that only reads: what could be read is shown, and what could not be is
+    /// no answer.
+    pub(crate) fn exit(&self, answer: Exit) -> Exit {
+        if unreadable(&self.listing) > 0 { Exit::Failed } else { answer }
+    }
+
+    /// What a broken file holds cannot be known, and nothing is changed or written beside it.
+    pub(crate) fn refuse_broken(&self) -> Result<(), CommandError> {
+        let broken = unreadable(&self.listing);
+        if broken == 0 {
             return Ok(());
         }
         Err(CommandError::failed(format!(
@@ -271,6 +276,11 @@ impl Session {
         ))
         .hint("mend or remove what is named above, and run the command again"))
     }
+}
+
+/// How many files or objects could not be read.
+pub(crate) fn unreadable(listing: &Listing) -> usize {
+    listing.diagnostics.iter().filter(|one| one.severity == Severity::Error).count()
 }
 
 /// What stands in a folder; what could not be read there is told.

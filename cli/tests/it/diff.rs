@@ -229,6 +229,7 @@ fn the_other_folder_must_be_there_and_what_is_broken_in_it_is_told() {
         .write("old/broken.yaml", "apiVersion: networkenforcer.kubewarden.io/v1alpha1\nkind: [\n");
     let run = environment.run("diff -n monitoring -f old --dir policies");
     assert!(run.stderr.starts_with("error: old/broken.yaml"), "{run}");
+    assert_eq!(run.code, 3, "{run}");
 }
 
 /// Two workloads of which each carries the other's name as a label, and both ask one server.

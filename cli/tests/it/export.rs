@@ -274,7 +274,7 @@ fn an_export_reaches_no_further_than_what_it_names() {
 }
 
 #[test]
-fn what_cannot_be_read_may_still_be_exported() {
+fn beside_what_cannot_be_read_nothing_is_exported() {
     let environment = protected();
     environment.good("export --output-dir deploy --dir policies");
     let before = environment.files("deploy");
@@ -282,6 +282,7 @@ fn what_cannot_be_read_may_still_be_exported() {
     environment.write(policy, environment.read(policy).replace("spec:", "spec: ["));
     let run = environment.run("export --output-dir deploy --dir policies");
     assert!(run.stderr.contains(policy), "{run}");
+    assert_eq!(run.code, 3, "{run}");
     assert_eq!(environment.files("deploy"), before);
 }
 

@@ -328,7 +328,7 @@ fn beside_a_broken_file_is_read_and_nothing_is_written() {
     environment.write("policies/shop/x.yaml", broken);
     let before = environment.files("policies");
     insta::assert_snapshot!(environment.run("get -n monitoring --dir policies"), @"
-    exit 0
+    exit 3
     ----- stdout -----
     NAME                            STATE    RULES   UNCOVERED   NEW   LAST-SEEN   AGE
     statefulset-prometheus-egress   stable   3       0           0     3h          28h
@@ -342,10 +342,21 @@ fn beside_a_broken_file_is_read_and_nothing_is_written() {
     error: nothing was changed: 1 file in the folder cannot be read
     hint: mend or remove what is named above, and run the command again
     ");
-    for verb in ["promote --all", "allow u", "rollback deployment-web-egress"] {
+    let dry = ["promote --all --dry-run", "demote --all --dry-run", "allow u --dry-run"];
+    let changes = ["promote --all", "allow u", "rollback deployment-web-egress", "export"];
+    for verb in changes.iter().chain(&dry) {
         let run = environment.run(&format!("{verb} --dir policies"));
-        assert_eq!(run.code, 3, "{verb}: {run}");
+        assert_eq!((run.code, run.stdout.as_str()), (3, ""), "{verb}: {run}");
     }
+    environment.good("learn --input-file flows.jsonl --cluster-state state.yaml --dir sound");
+    for verb in ["get", "get -o json", "diff", "diff --against-traffic", "diff -f sound", "status"]
+    {
+        let run = environment.run(&format!("{verb} --dir policies"));
+        let sound = environment.run(&format!("{verb} --dir sound"));
+        assert_eq!((run.code, &run.stdout), (3, &sound.stdout), "{verb}: {run}");
+    }
+    let run = environment.run("diff -f policies --dir sound");
+    assert_eq!(run.code, 3, "{run}");
     assert_eq!(environment.run(&format!("{LEARN} later.jsonl")).code, 3);
     assert_eq!(environment.files("policies"), before);
 }

@@ -29,8 +29,6 @@ pub(super) enum Scope {
     Namespace(Option<String>),
     /// Those of these namespaces and names.
     Objects(BTreeSet<(String, String)>),
-    /// Not known, as something could not be read.
-    Unknown,
 }
 
 /// What the name of an exported file tells.
@@ -98,7 +96,6 @@ impl Reach {
             Scope::Objects(objects) => {
                 objects.contains(&(name.namespace.to_owned(), name.name.to_owned()))
             }
-            Scope::Unknown => false,
         }
     }
 }
