@@ -155,6 +155,8 @@ struct Shown {
     count: usize,
     /// Lines that may be among the last, and whether they count.
     kept: VecDeque<(String, bool)>,
+    /// How many of them count.
+    waiting: usize,
     pages: Pages,
 }
 
@@ -162,7 +164,7 @@ struct Shown {
 
 impl Shown {
     fn new(first: Option<usize>, last: Option<usize>) -> Self {
-        Self { first, last, count: 0, kept: VecDeque::new(), pages: Pages::default() }
+        Self { first, last, count: 0, kept: VecDeque::new(), waiting: 0, pages: Pages::default() }
     }
 
     fn wants_more(&self) -> bool {
@@ -173,10 +175,11 @@ impl Shown {
         self.count += 1;
         let Some(last) = self.last else { return self.show(line) };
         self.kept.push_back((line.to_owned(), true));
-        // What stands before the first of the last goes with what came before.
-        let counted = |kept: &VecDeque<(String, bool)>| kept.iter().filter(|(_, counts)| *counts).count();
-        while counted(&self.kept) > last {
-            self.kept.pop_front();
+        self.waiting += 1;
+        while self.waiting > last
+            && let Some((_, counts)) = self.kept.pop_front()
+        {
+            self.waiting -= usize::from(counts);
         }
         Ok(())
     }
