@@ -214,15 +214,19 @@ impl<D: Directory> Learner<D> {
         let party = Party::NodePort { service: target.service.clone() };
         let node_port = self.plain_party(party, observation)?;
         let service = service_ref(&target.service, None);
-        // The observation counts with the client's edge, which is the last: over a limit it is skipped,
-        // and then it must not have been counted before.
+        let mut counts = None;
         for (workload, port) in target.backends {
             let backend = self.backend(workload, observation)?;
             let ends = Ends { source: node_port, destination: backend, ..ends };
-            self.open_too(observation, ends, protocol, port, service.as_ref())?;
+            counts = Some(self.open_too(observation, ends, protocol, port, service.as_ref())?);
         }
         let to_node = Ends { destination: node_port, ..ends };
-        self.open(observation, to_node, protocol, port, service.as_ref())
+        let at_client = self.open_too(observation, to_node, protocol, port, service.as_ref())?;
+        // The observation counts once, where a proposal can list it; and last: over a limit it is skipped.
+        let inside = self.parties[ends.source as usize].party.namespace().is_some();
+        let edge = counts.filter(|_| !inside).unwrap_or(at_client);
+        self.edges[edge as usize].observations += 1;
+        Ok(())
     }
 
     fn open_api_server(
