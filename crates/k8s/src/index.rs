@@ -37,6 +37,8 @@ pub struct Index {
     controlled: HashMap<Workload, BTreeSet<Workload>>,
     /// Pods by their direct controllers.
     pods_of: HashMap<Workload, BTreeSet<Key>>,
+    /// Pods by the service account under which they run.
+    pods_as: HashMap<Key, BTreeSet<Key>>,
     workloads: BTreeMap<Workload, WorkloadEntry>,
     services: BTreeMap<Key, Service>,
     services_at: HashMap<IpAddr, BTreeSet<Key>>,
@@ -80,6 +82,7 @@ struct Pod {
     addresses: Vec<IpAddr>,
     ports: Vec<NamedPort>,
     generate_name: Option<Arc<str>>,
+    account: Arc<str>,
     /// When it got its addresses, and when it gave them back.
     start: Option<Timestamp>,
     end: Option<Timestamp>,

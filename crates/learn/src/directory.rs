@@ -72,6 +72,11 @@ pub trait Directory {
         Vec::new()
     }
 
+    /// The workloads whose pods run under a service account, sorted.
+    fn running_as(&self, _namespace: &str, _account: &str) -> Vec<Workload> {
+        Vec::new()
+    }
+
     /// What the workload's containers call a port, sorted.
     fn port_names(&self, _workload: &Workload, _port: u16, _protocol: Protocol) -> Vec<Arc<str>> {
         Vec::new()
@@ -192,6 +197,9 @@ impl<D: Directory + ?Sized> Directory for Arc<D> {
     }
     fn is_host_network(&self, workload: &Workload) -> bool {
         (**self).is_host_network(workload)
+    }
+    fn running_as(&self, namespace: &str, account: &str) -> Vec<Workload> {
+        (**self).running_as(namespace, account)
     }
     fn selected_too(&self, workload: &Workload) -> Vec<Workload> {
         (**self).selected_too(workload)

@@ -113,6 +113,7 @@ impl Index {
             node: spec.node_name.as_deref().map(Arc::from),
             ports: ports(&spec.containers),
             generate_name: pod.metadata.generate_name.as_deref().map(Arc::from),
+            account: spec.service_account_name.as_deref().unwrap_or("default").into(),
             start: status.start_time.as_ref().map(timestamp),
             // A finished pod owns no address any more; where it does not say when it finished, at once.
             end: if finished { Some(ends.max().unwrap_or(Timestamp(i64::MIN))) } else { None },
@@ -131,6 +132,9 @@ impl Index {
                     holders.retain(|holder| *holder != key);
                 }
             }
+            if let Some(pods) = self.pods_as.get_mut(&(key.0.clone(), old.account)) {
+                pods.remove(&key);
+            }
             if let Some(generated) = old.generate_name.map(|name| (key.0.clone(), name))
                 && let Some(pods) = self.by_generate_name.get_mut(&generated)
             {
@@ -146,6 +150,8 @@ impl Index {
             let generated = (key.0.clone(), generate_name.clone());
             self.by_generate_name.entry(generated).or_default().insert(key.clone());
         }
+        let account = (key.0.clone(), pod.account.clone());
+        self.pods_as.entry(account).or_default().insert(key.clone());
         self.note_owner_of(&pod);
         self.pods_of.entry(pod.owner.clone()).or_default().insert(key.clone());
         self.pods.insert(key, pod);

@@ -149,6 +149,13 @@ impl Directory for Index {
         self.workloads.get(workload).is_some_and(|entry| entry.host_network)
     }
 
+    fn running_as(&self, namespace: &str, account: &str) -> Vec<Workload> {
+        let pods = self.pods_as.get(&(Arc::from(namespace), Arc::from(account)));
+        let pods = pods.into_iter().flatten().filter_map(|key| self.pods.get(key));
+        let users: BTreeSet<Workload> = pods.map(|pod| self.top(&pod.owner)).collect();
+        users.into_iter().collect()
+    }
+
     fn selected_too(&self, workload: &Workload) -> Vec<Workload> {
         let Some(own) = self.workloads.get(workload) else { return Vec::new() };
         let first = Workload::new(workload.namespace.clone(), "", "");

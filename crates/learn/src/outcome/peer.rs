@@ -128,12 +128,18 @@ pub(super) fn of_workload(workload: &Workload) -> Peer {
     }
 }
 
+/// Namespace and name of the service account that a mesh identity stands for.
+pub(super) fn account_of(identity: &str) -> Option<(&str, &str)> {
+    let mut parts = identity.split('/').skip(1);
+    match [parts.next()?, parts.next()?, parts.next()?, parts.next()?] {
+        ["ns", namespace, "sa", name] if parts.next().is_none() => Some((namespace, name)),
+        _ => None,
+    }
+}
+
 fn of_account(identity: &Arc<str>) -> Peer {
-    let parts: Vec<&str> = identity.split('/').collect();
-    let (namespace, name) = match parts.as_slice() {
-        [_, "ns", namespace, "sa", name] => (Some(Arc::from(*namespace)), Some(Arc::from(*name))),
-        _ => (None, None),
-    };
+    let (namespace, name) = account_of(identity).unzip();
+    let (namespace, name) = (namespace.map(Arc::from), name.map(Arc::from));
     let identity = Some(identity.clone());
     Peer { kind: Some("ServiceAccount".into()), namespace, name, identity, ..Peer::default() }
 }

@@ -120,6 +120,12 @@ impl<D: Directory> Placer<'_, D> {
 
     /// Whom a rule for the peer admits besides: nothing is widened silently.
     fn admits_besides(&self, peer: u32) -> Option<Arc<str>> {
+        if let Party::Account(identity) = &self.learner.parties[peer as usize].party {
+            let (namespace, account) = peer::account_of(identity)?;
+            let users = self.learner.directory.running_as(namespace, account);
+            let shared = users.len() > 1;
+            return shared.then(|| format!("{} share this identity", listed(&users)).into());
+        }
         let also = &self.cast.selector(peer).ok()?.also;
         (!also.is_empty()).then(|| format!("its selector selects {} too", listed(also)).into())
     }
