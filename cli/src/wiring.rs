@@ -122,7 +122,7 @@ fn mixed(location: &Location) -> CommandError {
     CommandError::usage(format!(
         "{location}: ztunnel's flows become Istio policies and the others NetworkPolicies: they cannot be learned together"
     ))
-    .hint("learn them one after the other, or choose with --backend kubernetes")
+    .hint("learn them into folders of their own, or choose with --backend kubernetes")
 }
 
 /// Tells what of a recording could not be used: the first bad line is shown, the others are counted.

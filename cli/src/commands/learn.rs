@@ -1,10 +1,12 @@
 //! `learn`: from a recording to proposals.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use netenf_flows::Summary;
 use netenf_k8s::{Index, render};
 use netenf_learn::proposal::{Outcome, Proposal};
@@ -150,7 +152,16 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         None => None,
     };
     let mut replay = args.input.replay()?;
-    let configure = |provider| args.config(global, backend(args.backend, provider)?, &index);
+    let before = session.as_ref().map(store::Session::seen).transpose()?.flatten();
+    let is_first = Cell::new(true);
+    let configure = |provider| {
+        let backend = backend(args.backend, provider)?;
+        // Later providers are compared with the first.
+        if let Some(session) = session.as_ref().filter(|_| is_first.replace(false)) {
+            session.refuse_other_backend(render::backend(backend))?;
+        }
+        args.config(global, backend, &index)
+    };
     let (learner, summary) = wiring::learn(&mut replay, configure, &index)?;
     drop(replay);
     let mut proposals = learner.proposals();
@@ -172,6 +183,9 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         }
     };
     tell_funnel(&outcome, &summary);
+    if let Some(before) = before.filter(|_| !args.fresh) {
+        tell_overlap(&before, &outcome);
+    }
     tell_hints(&outcome, &index);
     Ok(Exit::Done)
 }
@@ -316,6 +330,19 @@ impl Args {
                 Ok(learned.changes.iter().map(line).collect())
             }
         }
+    }
+}
+
+/// A recording that was learned already, in part or whole, is counted again; nothing else shows that.
+fn tell_overlap((first, last): &(Time, Time), outcome: &Outcome) {
+    let own = outcome.window.map(|(first, last)| (render::time(first), render::time(last)));
+    let Some((Some(own_first), Some(own_last))) = own else { return };
+    if own_first.0 < last.0 && first.0 < own_last.0 {
+        let [from, to] = [own_first.0.max(first.0), own_last.0.min(last.0)]
+            .map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+        tell(&format!(
+            "warning: flows of {from} to {to} were learned before: where they are the same, counts hold them twice (--fresh starts over)"
+        ));
     }
 }
 

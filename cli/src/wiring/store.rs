@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use netenf_api::WorkloadNetworkPolicyProposal;
+use netenf_api::{Backend, WorkloadNetworkPolicyProposal};
 use netenf_k8s::monitor::{self, Guard};
 use netenf_k8s::{Index, lifecycle::Resource, merge, render};
 use netenf_learn::proposal::{Outcome, Proposal};
@@ -262,6 +262,26 @@ impl Session {
     /// no answer.
     pub(crate) fn exit(&self, answer: Exit) -> Exit {
         if unreadable(&self.listing) > 0 { Exit::Failed } else { answer }
+    }
+
+    /// Objects of two backends would stand under one name: what the second recording taught would be left
+    /// out of the first one's.
+    pub(crate) fn refuse_other_backend(&self, backend: Backend) -> Result<(), CommandError> {
+        let stored = self.listing.objects.iter().map(|stored| &stored.object);
+        let others: Vec<_> = stored.filter(|object| object.backend() != backend).collect();
+        let Some(first) = others.first() else { return Ok(()) };
+        let (number, other) = (count(others.len(), "object"), first.backend());
+        Err(CommandError::no(format!(
+            "these flows become policies for {backend}, but the folder holds {number} for {other}, such as {}",
+            first.key()
+        ))
+        .hint("learn them into a folder of its own with --dir"))
+    }
+
+    /// When what was learned so far was seen, first and last.
+    pub(crate) fn seen(&self) -> Result<Option<(Time, Time)>, CommandError> {
+        let State { first, last, .. } = self.state()?;
+        Ok(first.zip(last))
     }
 
     /// What a broken file holds cannot be known, and nothing is changed or written beside it.

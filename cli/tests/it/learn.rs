@@ -191,6 +191,7 @@ fn what_is_learned_again_adds_up_until_fresh() {
     389 received: 236 learned, 15 uncovered, 138 skipped, 0 violations, 0 errors; 0 lost by the source
     skipped: 130 Reply, 7 NodeLocal, 1 Denied
     6 proposals, 4 uncovered items
+    warning: flows of 2026-09-01T08:00:00Z to 2026-09-02T09:21:05Z were learned before: where they are the same, counts hold them twice (--fresh starts over)
     seen, but without a proposal of its own: 1 UnknownOwner
     ");
     let received = || {

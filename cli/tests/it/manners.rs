@@ -276,7 +276,13 @@ fn providers_that_need_different_backends_are_learned_one_by_one() {
     exit 2
     ----- stderr -----
     error: ztunnel.jsonl:1: ztunnel's flows become Istio policies and the others NetworkPolicies: they cannot be learned together
-    hint: learn them one after the other, or choose with --backend kubernetes
+    hint: learn them into folders of their own, or choose with --backend kubernetes
+    ");
+    insta::assert_snapshot!(environment.run(&format!("{LEARN} ztunnel.jsonl")), @"
+    exit 1
+    ----- stderr -----
+    error: these flows become policies for istio, but the folder holds 6 objects for kubernetes, such as proposal monitoring/statefulset-prometheus-egress
+    hint: learn them into a folder of its own with --dir
     ");
     assert_eq!(environment.files("policies"), before);
 }

@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use netenf_api::istio::{IstioFrom, IstioOperation, IstioRule, IstioSource, IstioTo};
 use netenf_api::{
-    Direction, Example, Gap, IstioPolicySpec, PeerRef, Protocol, Provenance, RuleEvidence,
+    Backend, Direction, Example, Gap, IstioPolicySpec, PeerRef, Protocol, Provenance, RuleEvidence,
     Suggestion, TargetKind, TargetRef, UncoveredPeer, UncoveredReason,
     WorkloadNetworkPolicyProposal, WorkloadNetworkPolicyProposalSpec,
     WorkloadNetworkPolicyProposalStatus,
@@ -59,6 +59,14 @@ pub fn direction(direction: learn::Direction) -> Direction {
     match direction {
         learn::Direction::Ingress => Direction::Ingress,
         learn::Direction::Egress => Direction::Egress,
+    }
+}
+
+/// The API's word for a backend.
+pub const fn backend(backend: learn::Backend) -> Backend {
+    match backend {
+        learn::Backend::Kubernetes => Backend::Kubernetes,
+        learn::Backend::Istio => Backend::Istio,
     }
 }
 
