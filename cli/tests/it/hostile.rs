@@ -88,7 +88,7 @@ fn a_name_that_no_object_can_have_costs_no_other_proposal() {
     let run = environment.run("learn --input-file flows.jsonl --dir policies");
     assert_eq!(run.code, 0, "{run}");
     assert!(run.stdout.contains("deployment-api-ingress created"), "{run}");
-    assert!(run.stderr.contains("warning: "), "{run}");
+    assert!(run.stderr.contains("3 UnknownOwner"), "{run}");
 }
 
 #[test]

@@ -33,6 +33,42 @@ pub fn policy_name(workload: &Workload, direction: Direction) -> String {
     format!("{kind}-{cut}-{hash}-{suffix}")
 }
 
+/// Whether Kubernetes allows it as the name of an object.
+pub fn is_object_name(text: &str) -> bool {
+    let inner = |c: char| is_lower(c) || matches!(c, '-' | '.');
+    text.len() <= 253 && is_bounded_by(text, is_lower) && text.chars().all(inner)
+}
+
+/// Whether Kubernetes allows it as the name of a namespace.
+pub fn is_namespace_name(text: &str) -> bool {
+    text.len() <= LONGEST && !text.contains('.') && is_object_name(text)
+}
+
+/// Whether Kubernetes allows it as a label of an object.
+pub fn is_label(key: &str, value: &str) -> bool {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    prefix.is_none_or(is_object_name)
+        && is_label_part(name)
+        && (value.is_empty() || is_label_part(value))
+}
+
+fn is_label_part(text: &str) -> bool {
+    let outer = |c: char| c.is_ascii_alphanumeric();
+    let inner = |c: char| outer(c) || matches!(c, '-' | '.' | '_');
+    text.len() <= LONGEST && is_bounded_by(text, outer) && text.chars().all(inner)
+}
+
+fn is_lower(c: char) -> bool {
+    c.is_ascii_lowercase() || c.is_ascii_digit()
+}
+
+fn is_bounded_by(text: &str, outer: impl Fn(char) -> bool) -> bool {
+    text.starts_with(&outer) && text.ends_with(&outer)
+}
+
 /// The first 8 hex digits of the SHA-256 of `text`.
 pub fn short_hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());

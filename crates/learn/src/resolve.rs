@@ -13,6 +13,7 @@ use crate::classify::Skip;
 use crate::directory::{Directory, Holder, PodEntry};
 use crate::identity::{Party, Workload};
 use crate::label::is_volatile;
+use crate::name::{is_label, is_namespace_name, is_object_name};
 use crate::observation::{End, Endpoint, Entities, Network, PodName};
 use crate::time::Timestamp;
 
@@ -40,6 +41,9 @@ pub(crate) fn resolve(
     time: Option<Timestamp>,
 ) -> Result<Resolved, Skip> {
     let endpoint = &*end.endpoint;
+    if let Some(namespace) = endpoint.namespace.as_ref().filter(|_| !is_possible(endpoint)) {
+        return Ok(impossible(namespace, endpoint));
+    }
     if let (Some(namespace), Some(pod)) = (&endpoint.namespace, &endpoint.pod) {
         return by_pod(directory, end, namespace, pod, time);
     }
@@ -92,6 +96,23 @@ pub(crate) fn is_link_local(address: IpAddr) -> bool {
         IpAddr::V4(v4) => v4.is_link_local(),
         IpAddr::V6(v6) => v6.is_unicast_link_local(),
     }
+}
+
+/// Whether an object with these names and labels can be in any cluster.
+fn is_possible(endpoint: &Endpoint) -> bool {
+    let is_kind = |kind: &str| !kind.is_empty() && kind.chars().all(|c| c.is_ascii_alphanumeric());
+    let mut lasting = endpoint.labels.iter().filter(|(key, _)| !is_volatile(key));
+    endpoint.namespace.as_deref().is_none_or(is_namespace_name)
+        && endpoint.workload.as_ref().is_none_or(|it| is_kind(&it.kind) && is_object_name(&it.name))
+        && lasting.all(|(key, value)| is_label(key, value))
+}
+
+/// A pod that cannot be as it is told: it is listed, and is in no rule and has no proposal, which the API
+/// server would refuse.
+fn impossible(namespace: &Arc<str>, endpoint: &Endpoint) -> Resolved {
+    let workload = endpoint.workload.as_ref().map(|named| named.name.clone());
+    let name = workload.or_else(|| endpoint.pod.as_ref().map(pod_name)).unwrap_or_default();
+    plain(Party::Pod { namespace: namespace.clone(), name })
 }
 
 fn by_pod(
@@ -240,7 +261,8 @@ fn of_labels(namespace: &Arc<str>, endpoint: &Endpoint) -> Resolved {
 /// Without objects: the source's word, else labels that controllers set, else the labels alone.
 fn inferred(namespace: &Arc<str>, pod: &PodName, endpoint: &Endpoint) -> Resolved {
     let named = endpoint.workload.as_ref().map(|named| (named.kind.clone(), named.name.clone()));
-    if let Some((kind, name)) = named.or_else(|| by_controller_labels(pod, endpoint)) {
+    let labelled = || by_controller_labels(pod, endpoint).filter(|(_, name)| is_object_name(name));
+    if let Some((kind, name)) = named.or_else(labelled) {
         return of_workload(Workload::new(namespace.clone(), kind, name), endpoint);
     }
     if labels_of(endpoint).is_empty() {

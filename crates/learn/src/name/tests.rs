@@ -61,3 +61,46 @@ proptest! {
         }
     }
 }
+
+#[rstest]
+#[case("web", true, true)]
+#[case("web.v2", true, false)]
+#[case("9-a", true, true)]
+#[case("", false, false)]
+#[case("Web", false, false)]
+#[case("-web", false, false)]
+#[case("web.", false, false)]
+#[case("we b", false, false)]
+#[case("web\u{1b}[31m", false, false)]
+#[case(&"a".repeat(63), true, true)]
+#[case(&"a".repeat(64), true, false)]
+#[case(&"a".repeat(254), false, false)]
+fn names_are_those_that_kubernetes_allows(
+    #[case] text: &str,
+    #[case] object: bool,
+    #[case] namespace: bool,
+) {
+    assert_eq!((is_object_name(text), is_namespace_name(text)), (object, namespace));
+}
+
+#[rstest]
+#[case("app", "web", true)]
+#[case("app", "", true)]
+#[case("app.kubernetes.io/name", "Web_1.2-x", true)]
+#[case("App_x", "w", true)]
+#[case("", "web", false)]
+#[case("/name", "web", false)]
+#[case("Upper.io/name", "web", false)]
+#[case("a/b/c", "web", false)]
+#[case("app", "-web", false)]
+#[case("app", "we b", false)]
+#[case("app", "web\u{202e}", false)]
+#[case("app", &"a".repeat(64), false)]
+#[case(&"a".repeat(64), "web", false)]
+fn labels_are_those_that_kubernetes_allows(
+    #[case] key: &str,
+    #[case] value: &str,
+    #[case] allowed: bool,
+) {
+    assert_eq!(is_label(key, value), allowed);
+}

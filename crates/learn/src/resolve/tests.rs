@@ -125,3 +125,21 @@ fn a_source_that_shows_no_labels_of_a_workload_says_nothing_of_them() {
 fn probes_of_ambient_are_known_by_their_addresses(#[case] address: &str, #[case] expected: bool) {
     assert_eq!(is_ambient_probe(address.parse().unwrap()), expected);
 }
+
+/// What no cluster can hold is nobody's workload: it is a pod that cannot be selected.
+#[rstest]
+#[case::workload(Endpoint { workload: Some(WorkloadName { kind: "Deployment".into(), name: "we b".into() }), ..pod("web") })]
+#[case::kind(Endpoint { workload: Some(WorkloadName { kind: "De/ploy".into(), name: "web".into() }), ..pod("web") })]
+#[case::namespace(Endpoint { namespace: Some("sh.op".into()), ..pod("web") })]
+#[case::label(Endpoint { labels: vec![("app".into(), "we\u{202e}b".into())], ..pod("web") })]
+#[case::label_alone(Endpoint { pod: None, workload: None, labels: vec![("a b".into(), "web".into())], ..pod("web") })]
+fn names_that_kubernetes_forbids_make_no_workload(#[case] endpoint: Endpoint) {
+    let found = party(&end(endpoint, ""));
+    assert!(matches!(found, Ok(Party::Pod { .. })), "{found:?}");
+}
+
+#[test]
+fn labels_that_are_in_no_selector_may_be_anything() {
+    let endpoint = Endpoint { labels: labels("io.cilium.x=a/b app=web"), ..pod("web") };
+    assert_eq!(party(&end(endpoint, "")), workload("Deployment", "web"));
+}
