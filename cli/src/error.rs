@@ -4,7 +4,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use netenf_flows::{Format, ReplayError, Seen};
-use netenf_k8s::lifecycle::{Reason, Refusal};
+use netenf_k8s::lifecycle::Refusal;
 use netenf_store::StoreError;
 
 /// Exit codes: 0 done, 1 the answer is no, 2 usage, 3 input, cluster or I/O.
@@ -147,15 +147,7 @@ impl From<StoreError> for CommandError {
 
 impl From<Refusal> for CommandError {
     fn from(refusal: Refusal) -> Self {
-        let hint = match &*refusal.reason {
-            Reason::NoRules => {
-                "learn longer, allow what is uncovered, or give --deny-all to deny everything"
-            }
-            Reason::DeniedElsewhere { .. } => "change that policy; status.violations names it",
-            Reason::UnknownId { .. } => "kubectl netenf get -o yaml shows the ids",
-            other => other.next_step(),
-        };
-        Self::no(refusal.to_string()).hint(hint)
+        Self::no(refusal.to_string()).hint(refusal.next_step())
     }
 }
 

@@ -224,12 +224,14 @@ impl Reason {
             Self::NoBody { .. } => "write the body that the backend names, or learn again",
             Self::EmptySelector => "name the workload's labels in the selector",
             Self::IstioEgress => "use the kubernetes backend for outbound traffic",
-            Self::NoRules => "learn longer, `allow` what is uncovered, or accept `rules` by name",
+            Self::NoRules => {
+                "learn longer, allow what is uncovered, or give --deny-all to deny everything"
+            }
             Self::NotAStepBack { .. } => "see `get` for its mode",
-            Self::UnknownId { .. } => "list the ids with `violations`, or `get -o yaml`",
+            Self::UnknownId { .. } => "kubectl netenf get -o yaml shows the ids",
             Self::AmbiguousId { .. } => "give more of the id",
             Self::ProtocolWithoutRule { .. } => {
-                "accept it by name when promoting, or allow it in a policy of the CNI"
+                "accept its loss with promote --accept-uncovered, or allow it in a policy of the CNI"
             }
             Self::NodePort => {
                 "allow the peer of the connection in the policy of the pods behind it"
@@ -245,13 +247,15 @@ impl Reason {
             Self::OutsideBlocks { .. } => "allow a wider CIDR, or the addresses themselves",
             Self::LeftOut { .. } => "allow it as addresses, or as a CIDR",
             Self::NamesIdentities => "allow it as a peer",
-            Self::DeniedElsewhere { .. } => "change that policy; `explain` shows who decides",
+            Self::DeniedElsewhere { .. } => "change that policy; status.violations names it",
             Self::NoDirection => "set spec.direction",
             Self::UnclearRule { .. } | Self::WiderRule { .. } => "edit the spec by hand",
             Self::UnknownRule { .. } | Self::AlreadyRefused { .. } => {
                 "see status.rules with `get -o yaml`"
             }
-            Self::AlreadyAcknowledged { .. } => "undo it with `ack --undo` to give another reason",
+            Self::AlreadyAcknowledged { .. } => {
+                "its reason stands in status.acknowledgedViolations"
+            }
             Self::OtherKind { .. } => "promote or demote first, then roll back",
             Self::OtherBackend { .. } | Self::OtherObject { .. } => {
                 "choose another revision of `history`"
