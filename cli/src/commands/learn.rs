@@ -19,7 +19,7 @@ use netenf_store::Resource;
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
 use crate::output::{self, Pages, print, tell};
-use crate::wiring::store;
+use crate::wiring::store::{self, Learning, Tally};
 use crate::wiring::{self, FlowInput};
 
 /// Learn from recorded flows and propose policies
@@ -166,11 +166,12 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     drop(replay);
     let mut proposals = learner.proposals();
     let spans = global.spans_namespaces();
-    let outcome = match &mut session {
+    let (outcome, tally) = match &mut session {
         Some(session) => {
-            let (outcome, learned) = session.learn(proposals, &index, args.fresh)?;
+            let how = Learning { fresh: args.fresh, caps: args.caps() };
+            let (outcome, learned) = session.learn(proposals, &index, &how)?;
             print(&args.report_stored(&outcome, &learned, spans)?)?;
-            outcome
+            (outcome, learned.tally)
         }
         None => {
             let last = proposals.window().map(|(_, last)| last);
@@ -179,10 +180,11 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
             if args.output == Some(Format::Json) {
                 print(&output::json(&wiring::funnel(&outcome.funnel))?)?;
             }
-            outcome
+            let (proposals, uncovered) = (outcome.proposal_count, outcome.uncovered_count);
+            (outcome, Tally { proposals, policies: 0, uncovered })
         }
     };
-    tell_funnel(&outcome, &summary);
+    tell_funnel(&outcome, &summary, tally);
     if let Some(before) = before.filter(|_| !args.fresh) {
         tell_overlap(&before, &outcome);
     }
@@ -270,12 +272,16 @@ impl Args {
             scope,
             subjects,
             external,
-            caps: Caps { rules: self.max_rules, ports: self.max_ports, ..Caps::default() },
+            caps: self.caps(),
             cluster_domain: self.cluster_domain.as_str().into(),
             ambient_probe_v6_prefix: self.ambient_probe_prefix,
             compat: self.compat(index),
             ..Config::default()
         })
+    }
+
+    fn caps(&self) -> Caps {
+        Caps { rules: self.max_rules, ports: self.max_ports, ..Caps::default() }
     }
 
     /// Without a folder the proposals themselves are the output (D7); each is let go when it is written.
@@ -346,8 +352,8 @@ fn tell_overlap((first, last): &(Time, Time), outcome: &Outcome) {
     }
 }
 
-/// Tells on standard error what became of every observation.
-fn tell_funnel(outcome: &Outcome, summary: &Summary) {
+/// Tells on standard error what became of every observation, and what is listed because of it.
+fn tell_funnel(outcome: &Outcome, summary: &Summary, tally: Tally) {
     let funnel = &outcome.funnel;
     let skipped: u64 = funnel.skipped.values().sum();
     let counted = |number: u64, noun: &str| {
@@ -373,11 +379,14 @@ fn tell_funnel(outcome: &Outcome, summary: &Summary) {
     if summary.ignored > 0 {
         tell(&format!("{} about something else than flows", counted(summary.ignored, "line")));
     }
-    tell(&format!(
-        "{}, {}",
-        output::count(outcome.proposal_count, "proposal"),
-        output::count(outcome.uncovered_count, "uncovered item")
-    ));
+    let mut parts = vec![output::count(tally.proposals, "proposal")];
+    parts.extend((tally.policies > 0).then(|| policies(tally.policies)));
+    parts.push(output::count(tally.uncovered, "uncovered item"));
+    tell(&parts.join(", "));
+}
+
+fn policies(number: usize) -> String {
+    if number == 1 { "1 policy".to_owned() } else { format!("{number} policies") }
 }
 
 /// Says why nothing, or little, came of it, and what to do (case B65).

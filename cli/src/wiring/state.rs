@@ -7,6 +7,7 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use netenf_api::{Direction, PeerRef, Protocol};
 use netenf_k8s::render;
+use netenf_k8s::time::{earlier, later};
 use netenf_learn::Timestamp;
 use netenf_learn::proposal::{Funnel, Outcome, Peer, SeenEdge, SeenEnd};
 use serde::{Deserialize, Serialize};
@@ -292,14 +293,6 @@ fn cut<K: Ord, V>(entries: &mut BTreeMap<K, V>, limit: usize, counter: &mut u64)
         entries.pop_last();
         *counter = counter.saturating_add(1);
     }
-}
-
-fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
-    [a, b].into_iter().flatten().min_by_key(|time| time.0)
-}
-
-fn later(a: Option<Time>, b: Option<Time>) -> Option<Time> {
-    [a, b].into_iter().flatten().max_by_key(|time| time.0)
 }
 
 #[cfg(test)]

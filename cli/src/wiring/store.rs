@@ -1,15 +1,17 @@
 //! A command's work on the folder: what it reads, and what it writes in one step.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use netenf_api::{Backend, WorkloadNetworkPolicyProposal};
+use netenf_api::{Backend, Violation, WorkloadNetworkPolicyProposal};
 use netenf_k8s::monitor::{self, Guard};
 use netenf_k8s::{Index, lifecycle::Resource, merge, render};
+use netenf_learn::name::policy_name;
 use netenf_learn::proposal::{Outcome, Proposal};
-use netenf_learn::{Proposals, Timestamp};
+use netenf_learn::{Caps, Proposals, Timestamp};
 use netenf_store::{
     Batch, Blob, BlobChange, Change as StoreChange, DirStore, Key, Listing, MissingFolder, Record,
     Revision, Scope, Severity, Store as _, Stored, Verb, Writer,
@@ -32,11 +34,37 @@ pub(crate) struct Session {
     dry_run: bool,
 }
 
+/// How a recording is learned into the folder.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Learning {
+    /// Whether what was counted before is forgotten.
+    pub(crate) fresh: bool,
+    pub(crate) caps: Caps,
+}
+
 /// What learning changed in the folder.
 #[derive(Debug, Default)]
 pub(crate) struct Learned {
     pub(crate) changes: Vec<Change>,
     pub(crate) proposals: Vec<WorkloadNetworkPolicyProposal>,
+    pub(crate) tally: Tally,
+}
+
+/// What came of a recording.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Tally {
+    pub(crate) proposals: usize,
+    pub(crate) policies: usize,
+    /// Items of the recording that are listed in one or the other, and that nobody accepted.
+    pub(crate) uncovered: usize,
+}
+
+/// What was seen of workloads whose policies are in the folder.
+struct Seen {
+    /// What would be proposed for them.
+    promoted: BTreeMap<Key, Proposal>,
+    violations: BTreeMap<Key, Vec<Violation>>,
+    last: Option<Timestamp>,
 }
 
 /// One changed object.
@@ -151,18 +179,27 @@ impl Session {
         &mut self,
         mut proposals: Proposals<'_, Arc<Index>>,
         index: &Index,
-        fresh: bool,
+        how: &Learning,
     ) -> Result<(Outcome, Learned), CommandError> {
         let mut learned = Learned::default();
         let mut batch = Batch::default();
+        let mut promoted = BTreeMap::new();
         let last = proposals.window().map(|(_, last)| last);
         for proposal in proposals.by_ref() {
-            self.learn_proposal(&proposal, last, fresh, &mut batch, &mut learned);
+            let name = policy_name(&proposal.subject, proposal.direction);
+            let key = Key::policy(&*proposal.subject.namespace, name);
+            if self.listing.find(&key).is_some() {
+                promoted.insert(key, proposal);
+            } else {
+                self.learn_proposal(&proposal, last, how, &mut batch, &mut learned);
+            }
         }
         let mut outcome = proposals.finish();
-        self.record_violations(&mut outcome, index, &mut batch, &mut learned);
+        let violations = self.violations(&mut outcome, index);
+        let seen = Seen { promoted, violations, last };
+        self.learn_policies(seen, how, &mut batch, &mut learned);
         let known = self.blob()?;
-        let mut state = if fresh { State::default() } else { self.state()? };
+        let mut state = if how.fresh { State::default() } else { self.state()? };
         state.add(&outcome);
         let text = serde_json::to_string(&state).map_err(|error| {
             CommandError::failed("cannot write the folder's counters").because(error)
@@ -177,29 +214,18 @@ impl Session {
         &self,
         proposal: &Proposal,
         last: Option<Timestamp>,
-        fresh: bool,
+        how: &Learning,
         batch: &mut Batch,
         learned: &mut Learned,
     ) {
         let rendered = render::proposal(proposal, last);
         let key = Resource::from(rendered.clone()).key();
-        if !is_name(&key.namespace) || !is_name(&key.name) {
-            tell(&escaped(&format!(
-                "warning: {key} was left out: a recording gave it a name that Kubernetes does not allow"
-            )));
-            return;
-        }
-        let policy = self.listing.find(&Key::policy(key.namespace.clone(), key.name.clone()));
-        if policy.is_some() {
-            // A promoted workload has its policy; what it denies becomes a violation.
-            return;
-        }
         let stored = self.listing.find(&key);
         let (object, verb) = match stored.and_then(|stored| stored.object.as_proposal()) {
             None => (rendered, "created"),
             Some(known) => {
-                let known = if fresh { forgotten(known) } else { known.clone() };
-                (merge::merge(&known, proposal, last), "updated")
+                let known = if how.fresh { merge::forget(known) } else { known.clone() };
+                (merge::merge(&known, proposal, &how.caps, last), "updated")
             }
         };
         let change = match stored {
@@ -214,36 +240,59 @@ impl Session {
         }
         batch.changes.extend(change);
         learned.changes.push(Change { object: key, verb });
+        learned.tally.proposals += 1;
+        learned.tally.uncovered += still_open(proposal, &object.clone().into());
         learned.proposals.push(object);
     }
 
-    /// Seen traffic that a policy of the folder does not allow, or is reported to have denied, becomes a
-    /// violation of it.
-    fn record_violations(
+    /// What was seen of promoted workloads: what their policies deny becomes a violation, and what no rule
+    /// can express is listed in them.
+    fn learn_policies(
         &self,
-        outcome: &mut Outcome,
-        index: &Index,
+        mut seen: Seen,
+        how: &Learning,
         batch: &mut Batch,
         learned: &mut Learned,
     ) {
+        for stored in &self.listing.objects {
+            let Some(policy) = stored.object.as_policy() else { continue };
+            let key = stored.object.key();
+            let denied = seen.violations.remove(&key).unwrap_or_default();
+            let fresh = seen.promoted.get(&key);
+            let mut policy = match fresh {
+                Some(fresh) => merge::merge_uncovered(policy, fresh, &denied, &how.caps, seen.last),
+                None => policy.clone(),
+            };
+            let verb = if denied.is_empty() { "updated" } else { "has violations" };
+            if !denied.is_empty() {
+                monitor::record(&mut policy, denied);
+            }
+            let object = Resource::from(policy);
+            if let Some(fresh) = fresh {
+                learned.tally.policies += 1;
+                learned.tally.uncovered += still_open(fresh, &object);
+            }
+            if object != stored.object {
+                batch.changes.push(stored.replace(object));
+                learned.changes.push(Change { object: key, verb });
+            }
+        }
+    }
+
+    /// Seen traffic that a policy of the folder does not allow, or is reported to have denied.
+    fn violations(&self, outcome: &mut Outcome, index: &Index) -> BTreeMap<Key, Vec<Violation>> {
         let guards: Vec<Guard> = self.guards(|_| true);
         let denied = monitor::judge(index, &guards, index.policies(), outcome);
+        let mut violations: BTreeMap<Key, Vec<Violation>> = BTreeMap::new();
         for guard in &guards {
+            let key = Key::policy(guard.namespace.clone(), guard.name.clone());
             let own = denied
                 .iter()
                 .filter(|one| one.policy == (guard.namespace.clone(), guard.name.clone()));
-            let violations: Vec<_> =
-                own.filter_map(|one| monitor::violation(one, guard.mode)).collect();
-            let key = Key::policy(guard.namespace.clone(), guard.name.clone());
-            let Some(stored) = self.listing.find(&key).filter(|_| !violations.is_empty()) else {
-                continue;
-            };
-            let Some(policy) = stored.object.as_policy() else { continue };
-            let mut policy = policy.clone();
-            monitor::record(&mut policy, violations);
-            batch.changes.push(stored.replace(policy));
-            learned.changes.push(Change { object: key, verb: "has violations" });
+            let own = own.filter_map(|one| monitor::violation(one, guard.mode));
+            violations.entry(key).or_default().extend(own);
         }
+        violations
     }
 
     /// The folder's policies that `wanted` accepts, ready to be evaluated.
@@ -317,28 +366,10 @@ pub(crate) fn listed(store: &DirStore) -> Result<Listing, CommandError> {
     Ok(listing)
 }
 
-/// Whether Kubernetes allows it as a name of an object.
-fn is_name(text: &str) -> bool {
-    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
-    let outer = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    text.len() <= 253 && text.starts_with(outer) && text.ends_with(outer) && text.chars().all(inner)
-}
-
-/// A stored proposal without the evidence of earlier learning; what a person decided stays.
-fn forgotten(stored: &WorkloadNetworkPolicyProposal) -> WorkloadNetworkPolicyProposal {
-    let mut proposal = stored.clone();
-    if let Some(status) = &mut proposal.status {
-        status
-            .rules
-            .retain(|rule| rule.refused || rule.provenance == netenf_api::Provenance::Manual);
-        status.uncovered.retain(|item| item.accepted);
-        status.gaps.clear();
-        status.conditions.clear();
-        status.suggestions.clear();
-        status.learned_since = None;
-        status.last_new_rule = None;
-    }
-    proposal
+/// How many of a recording's uncovered items stand in the object.
+fn still_open(fresh: &Proposal, object: &Resource) -> usize {
+    let open = |id: &str| object.uncovered().iter().any(|one| one.id == id && !one.accepted);
+    fresh.uncovered.iter().filter(|item| open(&item.id)).count()
 }
 
 fn spec_changed(stored: Option<&Stored>, object: &WorkloadNetworkPolicyProposal) -> bool {

@@ -82,15 +82,15 @@ fn yaml_is_a_plain_diff() {
      status:
        violationCount: 0
        activeViolationCount: 0
-    @@ -49,7 +49,7 @@
+    @@ -52,7 +52,7 @@
            kind: Deployment
            namespace: shop
            name: api
     -    port: 9102
     +    port: 9103
          protocol: TCP
-         provenance: observed
-         count: 14
+         selector:
+           matchLabels:
     ");
     insta::assert_snapshot!(environment.run("diff -n monitoring -f old --dir policies"), @"
     exit 1

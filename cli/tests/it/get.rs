@@ -210,6 +210,11 @@ fn json_is_a_list_of_api_objects() {
                 "port": 9102,
                 "protocol": "TCP",
                 "provenance": "observed",
+                "selector": {
+                  "matchLabels": {
+                    "app": "api"
+                  }
+                },
                 "services": [
                   "direct"
                 ]
@@ -222,7 +227,12 @@ fn json_is_a_list_of_api_objects() {
                 },
                 "port": 53,
                 "protocol": "TCP",
-                "provenance": "infrastructure"
+                "provenance": "infrastructure",
+                "selector": {
+                  "matchLabels": {
+                    "k8s-app": "kube-dns"
+                  }
+                }
               },
               {
                 "count": 0,
@@ -232,9 +242,19 @@ fn json_is_a_list_of_api_objects() {
                 },
                 "port": 53,
                 "protocol": "UDP",
-                "provenance": "infrastructure"
+                "provenance": "infrastructure",
+                "selector": {
+                  "matchLabels": {
+                    "k8s-app": "kube-dns"
+                  }
+                }
               }
             ],
+            "selector": {
+              "matchLabels": {
+                "app": "prometheus"
+              }
+            },
             "uncoveredCount": 0
           }
         }

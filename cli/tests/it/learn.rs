@@ -79,6 +79,9 @@ fn without_a_folder_proposals_are_printed_and_nothing_is_stored() {
         reason: NothingNew
         message: 2 rules, 1 uncovered
         lastTransitionTime: "2026-09-02T09:21:05Z"
+      selector:
+        matchLabels:
+          app: db
       ruleCount: 2
       rules:
       - peer:
@@ -87,6 +90,9 @@ fn without_a_folder_proposals_are_printed_and_nothing_is_stored() {
           name: report
         port: 5432
         protocol: TCP
+        selector:
+          matchLabels:
+            app: report
         provenance: observed
         count: 4
         firstSeen: "2026-09-01T08:00:05Z"
@@ -102,6 +108,9 @@ fn without_a_folder_proposals_are_printed_and_nothing_is_stored() {
           name: api
         port: 5432
         protocol: TCP
+        selector:
+          matchLabels:
+            app: api
         provenance: observed
         count: 40
         firstSeen: "2026-09-01T08:00:01Z"
@@ -381,7 +390,7 @@ fn a_promoted_workload_gets_violations_and_no_proposal() {
     ----- stderr -----
     18 received: 6 learned, 0 uncovered, 6 skipped, 6 violations, 0 errors; 0 lost by the source
     skipped: 6 Reply
-    3 proposals, 0 uncovered items
+    2 proposals, 1 policy, 0 uncovered items
     ");
     insta::assert_snapshot!(environment.run("get -n shop -o wide --dir policies"), @"
     exit 0

@@ -10,6 +10,7 @@
 
 mod allow;
 mod completion;
+mod decision;
 mod demote;
 mod diff;
 mod document;

@@ -68,7 +68,7 @@ words! {
 /// The evidence for one peer, port and protocol of a policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = crate::schema::without_null)]
+#[schemars(transform = crate::schema::without_null, transform = crate::schema::atomic_selectors)]
 pub struct RuleEvidence {
     /// The other end of the connections.
     pub peer: PeerRef,
@@ -82,9 +82,14 @@ pub struct RuleEvidence {
     pub end_port: Option<u16>,
     /// Protocol of the connections.
     pub protocol: Protocol,
+    /// How the rule was written to select the pods of the peer; absent where it names addresses or an
+    /// identity. Where the policy selects otherwise by now, a person changed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<LabelSelector>,
     /// Where the rule comes from.
     pub provenance: Provenance,
-    /// Number of connections seen; 0 for a rule that was declared and not seen.
+    /// Number of connections seen; 0 for a rule that was declared and not seen, or not since learning
+    /// began anew.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub count: i64,
@@ -203,4 +208,32 @@ pub struct Gap {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub lost: Option<i64>,
+}
+
+// === impl RuleEvidence ===
+
+impl RuleEvidence {
+    /// A rule of which nothing is known but what it is.
+    pub fn new(
+        peer: PeerRef,
+        port: Option<u16>,
+        protocol: Protocol,
+        provenance: Provenance,
+    ) -> Self {
+        Self {
+            peer,
+            port,
+            end_port: None,
+            protocol,
+            selector: None,
+            provenance,
+            count: 0,
+            first_seen: None,
+            last_seen: None,
+            refused: false,
+            services: Vec::new(),
+            notes: Vec::new(),
+            example: None,
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! A policy that a person promoted or wrote: watched in monitor, enforced in protect.
 
 use k8s_openapi::api::networking::v1::NetworkPolicySpec;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, Time};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,12 +93,12 @@ pub struct WorkloadNetworkPolicySpec {
 /// What was seen against the policy, and whether it is in force.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = without_null)]
+#[schemars(transform = without_null, transform = atomic_selectors)]
 pub struct WorkloadNetworkPolicyStatus {
     /// The generation of the object that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// State of the policy: Ready, Enforced, Conflict.
+    /// State of the policy: Ready, Enforced, Conflict, and what learning has to say of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend(
         "x-kubernetes-list-type" = "map",
@@ -133,10 +133,13 @@ pub struct WorkloadNetworkPolicyStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub revision: Option<i64>,
+    /// The workload's pods as learning last wrote them, while this was a proposal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<LabelSelector>,
     /// Evidence for the rules, as the proposal had it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleEvidence>,
-    /// What was seen or declared and was no rule when the proposal was promoted.
+    /// What was seen or declared and is no rule, before the promotion or since, and is no violation either.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uncovered: Vec<UncoveredPeer>,
     /// When learning about this workload and direction began.

@@ -1,7 +1,7 @@
 //! What was learned about one workload and direction, for a person to review.
 
 use k8s_openapi::api::networking::v1::NetworkPolicySpec;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, Time};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,15 +100,19 @@ pub struct WorkloadNetworkPolicyProposalSpec {
 /// What learning knows about the proposal.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = without_null)]
+#[schemars(transform = without_null, transform = atomic_selectors)]
 pub struct WorkloadNetworkPolicyProposalStatus {
-    /// State of the proposal: Stable, Truncated, Blocked.
+    /// State of the proposal: Stable, Truncated, Blocked and what is to be known of its selector.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend(
         "x-kubernetes-list-type" = "map",
         "x-kubernetes-list-map-keys" = ["type"]
     ))]
     pub conditions: Vec<Condition>,
+    /// The workload's pods as learning last wrote them to the spec; where the spec selects otherwise by
+    /// now, a person changed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<LabelSelector>,
     /// Number of entries in rules that are not refused.
     #[serde(default)]
     #[schemars(range(min = 0))]

@@ -8,6 +8,7 @@
 //!                                 lower -> policy::NetworkPolicy
 //! ```
 
+mod condition;
 pub mod index;
 pub mod lifecycle;
 pub mod lower;
@@ -16,6 +17,7 @@ pub mod monitor;
 pub mod object;
 pub mod preflight;
 pub mod render;
+pub mod time;
 
 pub use index::Index;
 pub use object::{Diagnostic, Object};

@@ -21,14 +21,14 @@ mod history;
 mod identifier;
 mod locate;
 mod order;
-mod peer;
+pub(crate) mod peer;
 mod permit;
 mod promote;
 mod range;
 mod refusal;
 mod refuse;
 mod resource;
-mod rule;
+pub(crate) mod rule;
 #[cfg(test)]
 mod sample;
 mod wanted;

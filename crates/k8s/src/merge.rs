@@ -1,94 +1,249 @@
 //! What was learned before and what is learned now, and what a person changed in between.
 //!
-//! A person's edits stay: a rule that they removed is not added again but marked refused, and a rule that
-//! they widened already allows what was learned, so nothing is added beside it (DESIGN §5).
+//! A person's edits stay: a rule that they removed is not added again but marked refused, a rule that
+//! they widened already allows what was learned, so nothing is added beside it, and a selector that they
+//! changed is theirs (DESIGN §5). What learning wrote stands in the status; where the spec says something
+//! else by now, a person said it.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, Time};
 use netenf_api::{
-    Backend, Provenance, RuleEvidence, WorkloadNetworkPolicyProposal,
+    Backend, Provenance, RuleEvidence, UncoveredPeer, Violation, WorkloadNetworkPolicy,
+    WorkloadNetworkPolicyProposal, WorkloadNetworkPolicyProposalSpec,
     WorkloadNetworkPolicyProposalStatus,
 };
 use netenf_learn as learn;
-use netenf_learn::SelectorOrigin;
 use netenf_learn::proposal::Proposal;
+use netenf_learn::{Caps, SelectorOrigin};
 
-use crate::render::{self, SELECTOR_INFERRED};
+use crate::condition::{self, SELECTOR_INFERRED};
+use crate::lifecycle::Resource;
+use crate::lifecycle::peer::{is_same, other_end};
+use crate::time::earlier;
+use crate::{lower, render};
 
 mod cover;
+mod limit;
+mod meaning;
 mod rule;
 mod status;
 
+use cover::Cover;
 pub(crate) use cover::principal_matches;
-pub use cover::{allows, istio_allows, network_policy_allows};
+pub use cover::{istio_allows, network_policy_allows};
+use limit::Room;
 
 /// Merges what is learned now into the stored proposal; `last` is the time of the newest observation.
 pub fn merge(
     stored: &WorkloadNetworkPolicyProposal,
     fresh: &Proposal,
+    caps: &Caps,
     last: Option<learn::Timestamp>,
 ) -> WorkloadNetworkPolicyProposal {
     let mut merged = stored.clone();
     let known = stored.status.clone().unwrap_or_default();
     if stored.spec.backend != backend(fresh.backend) {
         let status = merged.status.get_or_insert_default();
-        put(&mut status.conditions, other_backend(stored.spec.backend, last));
+        let other = condition::other_backend(stored.spec.backend, last);
+        status.conditions = condition::put(&known.conditions, other);
         return merged;
     }
     let rendered = render::proposal(fresh, last);
     let mut status = rendered.status.unwrap_or_default();
     merged.spec.target_ref = merged.spec.target_ref.or(rendered.spec.target_ref);
     merged.spec.direction = merged.spec.direction.or(rendered.spec.direction);
-    let refused = rule::merge(&mut merged, fresh, &known);
-    let conditions = conditions(&known, status.conditions, fresh);
-    status.rules = status::evidence(known.rules, status.rules, &refused);
-    status.uncovered = status::uncovered(known.uncovered, status.uncovered);
-    status::take_allowed(&merged, fresh.direction, &mut status.uncovered, &mut status.rules);
-    status.suggestions = status::suggestions(known.suggestions, status.suggestions, &status.rules);
-    status.learned_since = status::earlier(known.learned_since, status.learned_since);
+
+    let before = cover(&merged, fresh.direction);
+    let mut rules = known.rules.clone();
+    rule::mark(&mut rules, &before);
+    let mut fates = rule::fates(&merged.spec, fresh, &rules, &before);
+    let mut room = Room::of(&merged.spec, fresh.direction, rules.len(), *caps);
+    rule::limit(fresh, &mut fates, &mut room);
+    rule::write(&mut merged.spec, fresh, &fates);
+    let (selector, is_inferred) = take_selector(&mut merged.spec, &known, fresh);
+    status.selector = selector;
+
+    let after = cover(&merged, fresh.direction);
+    status.rules = status::evidence(rules, fresh, &fates, &mut room);
+    let (mut items, mut new) = (known.uncovered, status.uncovered);
+    let allowed = status::take_allowed(&after, &mut items);
+    for item in allowed.into_iter().chain(status::take_allowed(&after, &mut new)) {
+        status::note(&mut status.rules, item);
+    }
+    status.rules.sort_by_cached_key(render::rule_key);
+    let identity = identity(fresh);
+    new.extend(room.uncovered(&identity));
+    let (uncovered, unlisted) = status::uncovered(items, new, &identity, caps.uncovered);
+    status.uncovered = uncovered;
+    status.suggestions =
+        status::suggestions(known.suggestions, status.suggestions, &status.rules, &after);
+    status.learned_since = earlier(known.learned_since, status.learned_since);
     status.last_new_rule = last_new_rule(&status.rules).or(known.last_new_rule);
     status.gaps = status::gaps(known.gaps, status.gaps);
-    status.conditions = conditions;
-    let counts = (status.rules.len(), status.uncovered.len());
-    let new = status.last_new_rule.as_ref();
-    if let Some(stable) = render::stable(last.and_then(render::time).as_ref(), new, counts) {
-        put(&mut status.conditions, stable);
-    }
+    let cut = fresh.truncated.iter().cloned().chain(room.told()).chain(unlisted).collect();
+    let now = conditions(&merged.spec, &status, fresh, (is_inferred, cut), last);
+    status.conditions = condition::renewed(&known.conditions, now);
     status.recount();
     merged.status = Some(status);
     merged
 }
 
-/// Whether the stored proposal's selectors come from labels in flows.
-fn is_inferred(known: &WorkloadNetworkPolicyProposalStatus) -> bool {
-    known.conditions.iter().any(|one| one.type_ == SELECTOR_INFERRED && one.status == "True")
+/// What learning says of the merged object: whether its selector is inferred, and what was cut, in words.
+fn conditions(
+    spec: &WorkloadNetworkPolicyProposalSpec,
+    status: &WorkloadNetworkPolicyProposalStatus,
+    fresh: &Proposal,
+    (is_inferred, cut): (bool, Vec<String>),
+    last: Option<learn::Timestamp>,
+) -> Vec<Condition> {
+    let counts = (status.rules.len(), status.uncovered.len());
+    let (newest, new) = (last.and_then(render::time), status.last_new_rule.as_ref());
+    // What is known of the workload's selector is not true of another.
+    let own = selector_of(spec);
+    let is_own = own.is_some_and(|own| lower::selector(own).0 == fresh.selector.selector);
+    let also: &[learn::Workload] = if is_own { &fresh.selector.also } else { &[] };
+    let all = [
+        condition::blocked(&fresh.denials, last),
+        is_inferred.then(|| condition::selector_inferred(last)),
+        condition::selector_shared(also, last),
+        condition::selector_volatile(own, last),
+        condition::stable(newest.as_ref(), new, counts),
+        condition::truncated(&cut, last),
+    ];
+    all.into_iter().flatten().collect()
 }
 
-/// Conditions of before that nothing new is told of stay. Selectors that were inferred are so until the
-/// workload's object is known, and those of a stored proposal that were not stay as they are.
-fn conditions(
-    known: &WorkloadNetworkPolicyProposalStatus,
-    fresh: Vec<Condition>,
-    learned: &Proposal,
-) -> Vec<Condition> {
-    let inferred = is_inferred(known) && learned.selector.origin == SelectorOrigin::Inferred;
-    let mut merged = known.conditions.clone();
-    for one in fresh {
-        put(&mut merged, one);
+/// Lists in the policy of a workload what is learned of it and has no rule. Its rules are a person's by
+/// now: what it denies are `violations`, which have been judged, and are not listed twice.
+pub fn merge_uncovered(
+    stored: &WorkloadNetworkPolicy,
+    fresh: &Proposal,
+    violations: &[Violation],
+    caps: &Caps,
+    last: Option<learn::Timestamp>,
+) -> WorkloadNetworkPolicy {
+    let mut merged = stored.clone();
+    let known = stored.status.clone().unwrap_or_default();
+    let namespace = stored.metadata.namespace.as_deref().unwrap_or_default();
+    let spec = &stored.spec;
+    let status = merged.status.get_or_insert_default();
+    if spec.backend != backend(fresh.backend) {
+        let other = condition::other_backend(spec.backend, last);
+        status.conditions = condition::put(&known.conditions, other);
+        return merged;
     }
-    merged.retain(|one| one.type_ != SELECTOR_INFERRED || inferred);
+    let (kubernetes, istio) = (spec.kubernetes.as_ref(), spec.istio.as_ref());
+    let cover = Cover::new(namespace, fresh.direction, kubernetes, istio);
+    let is_violation = |item: &UncoveredPeer| {
+        violations.iter().any(|one| {
+            one.dst_port == item.port
+                && one.protocol == item.protocol
+                && is_same(other_end(one), &item.peer)
+        })
+    };
+    let mut items = render::proposal(fresh, last).status.unwrap_or_default().uncovered;
+    items.retain(|item| !is_violation(item));
+    status::take_allowed(&cover, &mut items);
+    let (uncovered, unlisted) =
+        status::uncovered(known.uncovered, items, &identity(fresh), caps.uncovered);
+    status.uncovered = uncovered;
+    let cut: Vec<String> = fresh.truncated.iter().cloned().chain(unlisted).collect();
+    let now = condition::of_selector(&known.conditions).into_iter();
+    let now = now.chain(condition::truncated(&cut, last)).collect();
+    status.conditions = condition::renewed(&known.conditions, now);
     merged
 }
 
-/// Puts a condition in place of the one of its type; where its status stays, so does the time.
-fn put(conditions: &mut Vec<Condition>, mut condition: Condition) {
-    if let Some(at) = conditions.iter().position(|one| one.type_ == condition.type_) {
-        let known = conditions.remove(at);
-        if known.status == condition.status {
-            condition.last_transition_time = known.last_transition_time;
+/// The stored proposal without what earlier learning counted. What a person decided stays, as does what is
+/// known of how the rules were written: without that, a rule that they take out later would come back.
+pub fn forget(stored: &WorkloadNetworkPolicyProposal) -> WorkloadNetworkPolicyProposal {
+    let mut proposal = stored.clone();
+    let direction = Resource::from(stored.clone()).direction();
+    let Some(status) = &mut proposal.status else { return proposal };
+    if let Some(direction) = direction {
+        let direction = match direction {
+            netenf_api::Direction::Ingress => learn::Direction::Ingress,
+            netenf_api::Direction::Egress => learn::Direction::Egress,
+        };
+        rule::mark(&mut status.rules, &cover(stored, direction));
+    }
+    for rule in &mut status.rules {
+        if !rule.refused && rule.provenance != Provenance::Manual {
+            forget_counts(rule);
         }
     }
-    conditions.push(condition);
-    conditions.sort_by(|a, b| a.type_.cmp(&b.type_));
+    status.uncovered.retain(|item| item.accepted);
+    status.conditions.retain(|one| one.type_ == SELECTOR_INFERRED);
+    status.gaps.clear();
+    status.suggestions.clear();
+    status.learned_since = None;
+    status.last_new_rule = None;
+    proposal
+}
+
+fn forget_counts(rule: &mut RuleEvidence) {
+    *rule = RuleEvidence {
+        end_port: rule.end_port,
+        selector: rule.selector.take(),
+        ..RuleEvidence::new(render::meant_by(&rule.peer), rule.port, rule.protocol, rule.provenance)
+    };
+}
+
+/// Puts the workload's own selector into the spec, where what stands there is learning's and not as good;
+/// returns what learning wrote last, and whether what stands there comes from labels in flows.
+fn take_selector(
+    spec: &mut WorkloadNetworkPolicyProposalSpec,
+    known: &WorkloadNetworkPolicyProposalStatus,
+    fresh: &Proposal,
+) -> (Option<LabelSelector>, bool) {
+    let was_inferred = condition::is_true(&known.conditions, SELECTOR_INFERRED);
+    let Some(stored) = selector_of(spec) else { return (known.selector.clone(), was_inferred) };
+    let own = lower::selector(stored).0;
+    let is_inferred = fresh.selector.origin == SelectorOrigin::Inferred;
+    if own == fresh.selector.selector {
+        return (Some(stored.clone()), was_inferred && is_inferred);
+    }
+    let Some(written) = &known.selector else { return (None, was_inferred) };
+    if own != lower::selector(written).0 {
+        return (known.selector.clone(), false);
+    }
+    let better = match fresh.selector.origin {
+        // The workload's own selector is followed where it changes.
+        SelectorOrigin::Object => true,
+        // What all pods seen since have in common, too.
+        SelectorOrigin::Inferred => {
+            was_inferred && cover::selects_all(&fresh.selector.selector, &own)
+        }
+    };
+    if !better {
+        return (known.selector.clone(), was_inferred);
+    }
+    let selector = render::selector(&fresh.selector.selector);
+    if let Some(stored) = selector_mut(spec) {
+        stored.clone_from(&selector);
+    }
+    (Some(selector), is_inferred)
+}
+
+fn selector_of(spec: &WorkloadNetworkPolicyProposalSpec) -> Option<&LabelSelector> {
+    let kubernetes = spec.kubernetes.as_ref().and_then(|spec| spec.pod_selector.as_ref());
+    kubernetes.or(spec.istio.as_ref().map(|spec| &spec.selector))
+}
+
+fn selector_mut(spec: &mut WorkloadNetworkPolicyProposalSpec) -> Option<&mut LabelSelector> {
+    let kubernetes = spec.kubernetes.as_mut().and_then(|spec| spec.pod_selector.as_mut());
+    kubernetes.or(spec.istio.as_mut().map(|spec| &mut spec.selector))
+}
+
+fn cover(object: &WorkloadNetworkPolicyProposal, direction: learn::Direction) -> Cover {
+    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+    let (kubernetes, istio) = (object.spec.kubernetes.as_ref(), object.spec.istio.as_ref());
+    Cover::new(namespace, direction, kubernetes, istio)
+}
+
+/// What makes the ids of items within the object stable.
+fn identity(fresh: &Proposal) -> String {
+    let subject = &fresh.subject;
+    format!("{}/{}/{} {:?}", subject.namespace, subject.kind, subject.name, fresh.direction)
 }
 
 /// When the newest of the rules was first seen.
@@ -102,14 +257,6 @@ fn backend(backend: learn::Backend) -> Backend {
         learn::Backend::Kubernetes => Backend::Kubernetes,
         learn::Backend::Istio => Backend::Istio,
     }
-}
-
-/// Objects of another backend are left alone (DESIGN §5).
-fn other_backend(own: Backend, last: Option<learn::Timestamp>) -> Condition {
-    let message = format!(
-        "the flows are for another backend than this proposal's ({own}), which never changes: nothing was added"
-    );
-    render::condition("Blocked", true, "OtherBackend", message, last)
 }
 
 #[cfg(test)]

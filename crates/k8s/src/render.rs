@@ -20,21 +20,15 @@ use netenf_api::{
     WorkloadNetworkPolicyProposalStatus,
 };
 use netenf_learn as learn;
-use netenf_learn::label::is_volatile;
 use netenf_learn::proposal::{self as model, RulePeer};
-use netenf_learn::wording::count;
 use netenf_policy::{Operator, Selector};
+
+use crate::condition;
 
 /// The label that Kubernetes puts on every namespace: its name.
 pub const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 /// The most ports in one rule: Cilium refuses more (case B16).
 pub const PORTS_IN_RULE: usize = 40;
-
-/// How long nothing new must have come for a proposal to be called stable.
-const QUIET: i128 = 3_600_000_000_000;
-
-/// The condition of a proposal whose selectors come from labels in flows.
-pub(crate) const SELECTOR_INFERRED: &str = "SelectorInferred";
 
 /// Renders a proposal; `last` is the time of the newest observation.
 pub fn proposal(
@@ -176,20 +170,23 @@ fn network_policy(proposal: &model::Proposal) -> NetworkPolicySpec {
     spec
 }
 
-/// One peer with both selectors: two list items would be two peers (case B83).
+/// Pods of one namespace. One peer with both selectors: two list items would be two peers (case B83).
+pub(crate) fn pods_of(namespace: &str, pods: LabelSelector) -> NetworkPolicyPeer {
+    let name = BTreeMap::from([(NAMESPACE_NAME.to_owned(), namespace.to_owned())]);
+    NetworkPolicyPeer {
+        namespace_selector: Some(LabelSelector {
+            match_labels: Some(name),
+            match_expressions: None,
+        }),
+        pod_selector: Some(pods),
+        ip_block: None,
+    }
+}
+
+/// The peer of a rule, where a `NetworkPolicy` can name it.
 pub fn network_policy_peer(rule: &RulePeer) -> Option<NetworkPolicyPeer> {
     match rule {
-        RulePeer::Pods { namespace, selector: pods } => {
-            let name = [(NAMESPACE_NAME.to_owned(), namespace.to_string())];
-            Some(NetworkPolicyPeer {
-                namespace_selector: Some(LabelSelector {
-                    match_labels: Some(name.into()),
-                    match_expressions: None,
-                }),
-                pod_selector: Some(selector(pods)),
-                ip_block: None,
-            })
-        }
+        RulePeer::Pods { namespace, selector: pods } => Some(pods_of(namespace, selector(pods))),
         RulePeer::Block(cidr) => Some(NetworkPolicyPeer {
             ip_block: Some(IPBlock { cidr: cidr.to_string(), except: None }),
             ..NetworkPolicyPeer::default()
@@ -230,6 +227,7 @@ fn status(
 ) -> WorkloadNetworkPolicyProposalStatus {
     let mut status = WorkloadNetworkPolicyProposalStatus {
         conditions: conditions(proposal, last),
+        selector: Some(selector(&proposal.selector.selector)),
         rules: proposal.evidence.iter().map(evidence).collect(),
         uncovered: proposal.uncovered.iter().map(uncovered).collect(),
         suggestions: proposal.suggestions.iter().map(suggestion).collect(),
@@ -243,124 +241,74 @@ fn status(
     status
 }
 
-/// Peer, port and protocol of a rule: what makes its evidence one entry.
-pub(crate) type RuleKey = (PeerRef, Option<u16>, Protocol);
+/// Peer, first port, protocol and last port of a rule: what makes its evidence one entry.
+pub(crate) type RuleKey = (PeerRef, Option<u16>, Protocol, Option<u16>);
 
 /// What makes the evidence one entry.
 pub(crate) fn rule_key(evidence: &RuleEvidence) -> RuleKey {
-    key_of(&evidence.peer, evidence.port, evidence.protocol)
+    (meant_by(&evidence.peer), evidence.port, evidence.protocol, evidence.end_port)
 }
 
 /// Names and services of a peer may become known later; they do not make it another.
-pub(crate) fn key_of(peer: &PeerRef, port: Option<u16>, protocol: Protocol) -> RuleKey {
-    let peer = PeerRef { names: Vec::new(), addresses: Vec::new(), service: None, ..peer.clone() };
-    (peer, port, protocol)
+pub(crate) fn meant_by(peer: &PeerRef) -> PeerRef {
+    PeerRef { names: Vec::new(), addresses: Vec::new(), service: None, ..peer.clone() }
+}
+
+/// Whether both are one peer to the evidence.
+pub(crate) fn is_one_peer(one: &PeerRef, other: &PeerRef) -> bool {
+    (&one.kind, &one.namespace, &one.name) == (&other.kind, &other.namespace, &other.name)
+        && (&one.identity, &one.address) == (&other.identity, &other.address)
 }
 
 /// What a reviewer must know of the proposal as a whole.
 fn conditions(proposal: &model::Proposal, last: Option<learn::Timestamp>) -> Vec<Condition> {
-    let condition = |type_: &str, holds: bool, reason: &str, message: String| {
-        condition(type_, holds, reason, message, last)
-    };
-    let mut conditions = Vec::new();
-    if !proposal.denials.is_empty() {
-        let all = proposal.denials.iter().map(|denial| {
-            let unnamed = || "a policy that the source does not name".to_owned();
-            let by = denial.by.as_ref().map_or_else(unnamed, ToString::to_string);
-            let flows = if denial.count == 1 { "flow was" } else { "flows were" };
-            format!("{} {flows} denied by {by} while learning", denial.count)
-        });
-        let message = all.collect::<Vec<_>>().join("; ");
-        conditions.push(condition("Blocked", true, "DeniedWhileLearning", message));
-    }
-    if proposal.selector.origin == learn::SelectorOrigin::Inferred {
-        let message = "the selector comes from labels in flows, not from the workload's object: give --cluster-state, or check it".to_owned();
-        conditions.push(condition(SELECTOR_INFERRED, true, "NoWorkloadObject", message));
-    }
-    if !proposal.selector.also.is_empty() {
-        let also = learn::proposal::listed(&proposal.selector.also);
-        let message = format!(
-            "the workload's selector selects {also} too: the policy acts on their pods as well"
-        );
-        conditions.push(condition("SelectorShared", true, "SelectsOthers", message));
-    }
-    let volatile: Vec<&str> = proposal
-        .selector
-        .selector
-        .labels
-        .iter()
-        .map(|(key, _)| key)
-        .filter(|key| is_volatile(key))
-        .collect();
-    if !volatile.is_empty() {
-        let message =
-            format!("selector changes on chart upgrade: it holds {}", volatile.join(", "));
-        conditions.push(condition("SelectorVolatile", true, "VolatileLabels", message));
-    }
+    let is_inferred = proposal.selector.origin == learn::SelectorOrigin::Inferred;
+    let own = selector(&proposal.selector.selector);
     let counts = (proposal.evidence.len(), proposal.uncovered.len());
     let new = proposal.last_new_rule.and_then(time);
-    conditions.extend(stable(last.and_then(time).as_ref(), new.as_ref(), counts));
-    if let Some(cut) = &proposal.truncated {
-        conditions.push(condition("Truncated", true, "OverLimit", cut.clone()));
-    }
-    conditions
+    let all = [
+        condition::blocked(&proposal.denials, last),
+        is_inferred.then(|| condition::selector_inferred(last)),
+        condition::selector_shared(&proposal.selector.also, last),
+        condition::selector_volatile(Some(&own), last),
+        condition::stable(last.and_then(time).as_ref(), new.as_ref(), counts),
+        condition::truncated(proposal.truncated.as_slice(), last),
+    ];
+    all.into_iter().flatten().collect()
 }
 
-/// A condition as of the newest observation.
-pub(crate) fn condition(
-    type_: &str,
-    holds: bool,
-    reason: &str,
-    message: String,
-    last: Option<learn::Timestamp>,
-) -> Condition {
-    Condition {
-        type_: type_.to_owned(),
-        status: if holds { "True" } else { "False" }.to_owned(),
-        reason: reason.to_owned(),
-        message,
-        last_transition_time: last.and_then(time).unwrap_or(ApiTime(Time::UNIX_EPOCH)),
-        observed_generation: None,
-    }
-}
-
-/// Whether nothing new came for a while; not known where times are not.
-pub(crate) fn stable(
-    last: Option<&ApiTime>,
-    new: Option<&ApiTime>,
-    (rules, uncovered): (usize, usize),
-) -> Option<Condition> {
-    let (last, new) = last.zip(new)?;
-    let quiet = last.0.as_nanosecond().saturating_sub(new.0.as_nanosecond()) >= QUIET;
-    let reason = if quiet { "NothingNew" } else { "NewRules" };
-    let message = format!("{}, {uncovered} uncovered", count(rules, "rule"));
-    let mut stable = condition("Stable", quiet, reason, message, None);
-    stable.last_transition_time = last.clone();
-    Some(stable)
-}
-
-fn evidence(evidence: &model::Evidence) -> RuleEvidence {
-    let namespace = |pod: &Arc<str>| pod.to_string();
+/// Evidence as the API has it.
+pub(crate) fn evidence(evidence: &model::Evidence) -> RuleEvidence {
+    let text = ToString::to_string;
+    let provenance = match evidence.provenance {
+        model::Provenance::Observed => Provenance::Observed,
+        model::Provenance::Infrastructure => Provenance::Infrastructure,
+        model::Provenance::Inferred => Provenance::Inferred,
+    };
+    let example = evidence.example.as_ref();
     RuleEvidence {
-        peer: peer(&evidence.peer),
-        port: Some(evidence.port),
-        end_port: None,
-        protocol: protocol(evidence.protocol),
-        provenance: match evidence.provenance {
-            model::Provenance::Observed => Provenance::Observed,
-            model::Provenance::Infrastructure => Provenance::Infrastructure,
-            model::Provenance::Inferred => Provenance::Inferred,
-        },
+        selector: pod_selector(&evidence.rule),
         count: i64::try_from(evidence.count).unwrap_or(i64::MAX),
         first_seen: evidence.first.and_then(time),
         last_seen: evidence.last.and_then(time),
-        refused: false,
-        services: evidence.services.iter().map(ToString::to_string).collect(),
-        notes: evidence.notes.iter().map(ToString::to_string).collect(),
-        example: evidence
-            .example
-            .as_ref()
-            .map(|(source, to)| Example { source: namespace(source), destination: namespace(to) }),
+        services: evidence.services.iter().map(text).collect(),
+        notes: evidence.notes.iter().map(text).collect(),
+        example: example
+            .map(|(source, to)| Example { source: text(source), destination: text(to) }),
+        ..RuleEvidence::new(
+            peer(&evidence.peer),
+            Some(evidence.port),
+            protocol(evidence.protocol),
+            provenance,
+        )
+    }
+}
+
+/// How the pods of a rule are selected.
+fn pod_selector(rule: &RulePeer) -> Option<LabelSelector> {
+    match rule {
+        RulePeer::Pods { selector: pods, .. } => Some(selector(pods)),
+        RulePeer::Block(_) | RulePeer::Account(_) => None,
     }
 }
 
@@ -368,10 +316,7 @@ fn uncovered(uncovered: &model::Uncovered) -> UncoveredPeer {
     UncoveredPeer {
         id: uncovered.id.clone(),
         peer: peer(&uncovered.peer),
-        selector: uncovered.rule.as_ref().and_then(|rule| match rule {
-            RulePeer::Pods { selector: pods, .. } => Some(selector(pods)),
-            RulePeer::Block(_) | RulePeer::Account(_) => None,
-        }),
+        selector: uncovered.rule.as_ref().and_then(pod_selector),
         port: uncovered.port,
         protocol: uncovered.protocol.parse().unwrap_or(Protocol::Other),
         reason: reason(uncovered.reason),

@@ -244,7 +244,7 @@ fn managers_share_conditions_by_type_and_no_selector(#[case] definition: Value) 
         .into_iter()
         .filter(|(path, _)| path.ends_with("elector"))
         .collect::<Vec<_>>();
-    assert_eq!(selectors.len(), 7);
+    assert_eq!(selectors.len(), 9);
     for (path, selector) in selectors {
         assert_eq!(selector["x-kubernetes-map-type"], "atomic", "{path}");
     }

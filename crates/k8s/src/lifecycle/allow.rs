@@ -146,6 +146,7 @@ fn note<'a>(
     };
     rule.provenance = Provenance::Manual;
     rule.refused = false;
+    rule.selector.clone_from(&target.peer.pod_selector);
     for seen in seen {
         seen.add_to(&mut rule);
     }
@@ -155,19 +156,10 @@ fn note<'a>(
 }
 
 fn blank(wanted: &Wanted, target: &Target) -> RuleEvidence {
+    let (peer, protocol) = (target.shown.clone(), wanted.protocol);
     RuleEvidence {
-        peer: target.shown.clone(),
-        port: wanted.port,
-        end_port: None,
-        protocol: wanted.protocol,
-        provenance: Provenance::Manual,
-        count: 0,
-        first_seen: None,
-        last_seen: None,
-        refused: false,
-        services: Vec::new(),
-        notes: Vec::new(),
-        example: None,
+        selector: target.peer.pod_selector.clone(),
+        ..RuleEvidence::new(peer, wanted.port, protocol, Provenance::Manual)
     }
 }
 

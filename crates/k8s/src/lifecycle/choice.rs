@@ -1,7 +1,5 @@
 //! How a person wants a peer to be allowed, and the peers of rules that follow from it.
 
-use std::collections::BTreeMap;
-
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use k8s_openapi::api::networking::v1::{IPBlock, NetworkPolicyPeer};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -11,9 +9,7 @@ use super::body;
 use super::peer::blocks;
 use super::refusal::Reason;
 use super::wanted::Wanted;
-
-/// Label that every namespace carries, with its own name.
-const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+use crate::render::{NAMESPACE_NAME, pods_of};
 
 /// How a peer is to be allowed.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,15 +102,7 @@ fn pods(selector: Option<&LabelSelector>, wanted: &Wanted) -> Result<Target, Rea
     let (Some(selector), Some(namespace)) = (selector, &wanted.peer.namespace) else {
         return Err(Reason::NoSelector { id: wanted.id.clone() });
     };
-    let labels = BTreeMap::from([(NAMESPACE_NAME.to_owned(), namespace.clone())]);
-    let peer = NetworkPolicyPeer {
-        ip_block: None,
-        namespace_selector: Some(LabelSelector {
-            match_labels: Some(labels),
-            match_expressions: None,
-        }),
-        pod_selector: Some(selector.clone()),
-    };
+    let peer = pods_of(namespace, selector.clone());
     Ok(Target { peer, block: None, shown: wanted.peer.clone() })
 }
 

@@ -7,6 +7,7 @@ use super::choice::Target;
 use super::peer::{blocks, is_same, name};
 use super::resource::Resource;
 use super::wanted::{self, Wanted};
+use crate::time::{earlier, later};
 
 /// An entry that was taken from a list.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,8 +76,8 @@ impl Seen {
     /// Adds what was seen to the evidence of the rule that now allows it.
     pub(super) fn add_to(&self, rule: &mut RuleEvidence) {
         rule.count = rule.count.saturating_add(self.count);
-        rule.first_seen = earliest(rule.first_seen.take(), self.first.clone());
-        rule.last_seen = rule.last_seen.take().max(self.last.clone());
+        rule.first_seen = earlier(rule.first_seen.take(), self.first.clone());
+        rule.last_seen = later(rule.last_seen.take(), self.last.clone());
         if !is_same(&rule.peer, &self.peer) {
             let note = match self.peer.names.first() {
                 Some(domain) => format!("seen: {domain} ({})", name(&self.peer)),
@@ -86,12 +87,5 @@ impl Seen {
                 rule.notes.push(note);
             }
         }
-    }
-}
-
-pub(super) fn earliest(one: Option<Time>, other: Option<Time>) -> Option<Time> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
     }
 }

@@ -10,6 +10,7 @@ use super::peer::{is_same, other_end};
 use super::promote::{WithoutRules, carried, set_mode};
 use super::refusal::{Reason, Refusal};
 use super::resource::{Key, Resource};
+use crate::condition;
 
 /// How far back a policy goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +84,8 @@ fn to_proposal(
 
 fn status(status: &WorkloadNetworkPolicyStatus) -> WorkloadNetworkPolicyProposalStatus {
     let mut proposal = WorkloadNetworkPolicyProposalStatus {
+        conditions: condition::lasting(&status.conditions),
+        selector: status.selector.clone(),
         rules: status.rules.clone(),
         uncovered: status.uncovered.clone(),
         learned_since: status.learned_since.clone(),
@@ -143,18 +146,17 @@ fn keep_denied(rules: &mut Vec<RuleEvidence>, acknowledged: &AcknowledgedViolati
         reason => format!("acknowledged as a violation: {reason}"),
     };
     rules.push(RuleEvidence {
-        peer: peer.clone(),
-        port: violation.dst_port,
-        end_port: None,
-        protocol: violation.protocol,
-        provenance: Provenance::Observed,
         count: violation.count,
         first_seen: Some(violation.first_seen.clone()),
         last_seen: Some(violation.last_seen.clone()),
         refused: true,
-        services: Vec::new(),
         notes: vec![note],
-        example: None,
+        ..RuleEvidence::new(
+            peer.clone(),
+            violation.dst_port,
+            violation.protocol,
+            Provenance::Observed,
+        )
     });
 }
 

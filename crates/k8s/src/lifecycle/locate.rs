@@ -1,7 +1,8 @@
 //! Which rule of a spec the evidence of a peer is for.
 //!
-//! Evidence names a workload, the spec its labels; nothing ties the two together. Where more than one
-//! rule fits, none is touched.
+//! Evidence names a workload, the spec its labels. Evidence that tells how the peer was selected finds its
+//! rule by that; else the one rule that fits is it, and where more than one does, none is touched. A peer
+//! with many ports has several rules with the same peers, which are one here.
 
 use k8s_openapi::api::networking::v1::{NetworkPolicyPeer, NetworkPolicyPort};
 use netenf_api::{Direction, PeerRef};
@@ -11,48 +12,84 @@ use super::peer::{blocks, is_same};
 use super::refusal::Reason;
 use super::resource::Resource;
 use super::rule::{self, Rule};
+use crate::render::pods_of;
 
-/// Positions of the rules that name all of `ports` and could be for `peer`.
+/// Positions of rules with the same peers.
+pub(super) type Positions = Vec<usize>;
+
+/// The rules that name all of `ports` and could be for `peer`.
 pub(super) fn rules(
     object: &Resource,
     direction: Direction,
     peer: &PeerRef,
     ports: &[NetworkPolicyPort],
-) -> Vec<usize> {
+) -> Vec<Positions> {
     let mut spec = object.kubernetes().cloned().unwrap_or_default();
-    let rules = rule::take(&mut spec, direction);
-    let fits =
-        |rule: &Rule| could_be(object, rule, peer) && ports.iter().all(|port| names(rule, port));
-    let fitting: Vec<usize> = positions(&rules, fits);
+    let groups = grouped(rule::take(&mut spec, direction));
+    let names_all = |(rule, _): &&Group| ports.iter().all(|port| names(rule, port));
+    let naming: Vec<&Group> = groups.iter().filter(names_all).collect();
+    let written = written(object, peer);
+    let as_written: Vec<&Group> = naming
+        .iter()
+        .copied()
+        .filter(|(rule, _)| written.iter().any(|own| rule.peers == std::slice::from_ref(own)))
+        .collect();
+    if !as_written.is_empty() {
+        return positions(as_written);
+    }
+    let fitting: Vec<&Group> =
+        naming.into_iter().filter(|(rule, _)| could_be(object, rule, peer)).collect();
     let all = evidenced(object, peer);
     let exact =
         |rule: &Rule| rule.ports.len() == all.len() && all.iter().all(|port| names(rule, port));
     let labelled = |rule: &Rule| rule.peers.iter().any(|own| is_labelled(own, peer));
-    narrow(narrow(fitting, |position| exact(&rules[position])), |position| {
-        labelled(&rules[position])
-    })
+    positions(narrow(narrow(fitting, exact), labelled))
 }
 
-/// The one position, or why there is not one.
-pub(super) fn only(positions: &[usize], rule: impl Fn() -> String) -> Result<usize, Reason> {
-    match positions {
-        [only] => Ok(*only),
+/// The one rule, or why there is not one.
+pub(super) fn only(found: &[Positions], rule: impl Fn() -> String) -> Result<&Positions, Reason> {
+    match found {
+        [only] => Ok(only),
         [] => Err(Reason::UnknownRule { rule: rule() }),
         several => Err(Reason::UnclearRule { rule: rule(), count: several.len() }),
     }
 }
 
-fn positions(rules: &[Rule], fits: impl Fn(&Rule) -> bool) -> Vec<usize> {
-    rules.iter().enumerate().filter(|(_, rule)| fits(rule)).map(|(position, _)| position).collect()
+/// A rule with the ports of all that have its peers, and where they stand.
+type Group = (Rule, Positions);
+
+fn grouped(rules: Vec<Rule>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (position, rule) in rules.into_iter().enumerate() {
+        match groups.iter_mut().find(|(known, _)| known.peers == rule.peers) {
+            Some((known, positions)) => {
+                known.ports.extend(rule.ports);
+                positions.push(position);
+            }
+            None => groups.push((rule, vec![position])),
+        }
+    }
+    groups
 }
 
-/// The positions that fit better, where some do.
-fn narrow(positions: Vec<usize>, better: impl Fn(usize) -> bool) -> Vec<usize> {
-    if positions.len() < 2 {
-        return positions;
+fn positions(groups: Vec<&Group>) -> Vec<Positions> {
+    groups.into_iter().map(|(_, positions)| positions.clone()).collect()
+}
+
+/// The rules that fit better, where some do.
+fn narrow(groups: Vec<&Group>, better: impl Fn(&Rule) -> bool) -> Vec<&Group> {
+    if groups.len() < 2 {
+        return groups;
     }
-    let best: Vec<usize> = positions.iter().copied().filter(|position| better(*position)).collect();
-    if best.is_empty() { positions } else { best }
+    let best: Vec<&Group> = groups.iter().copied().filter(|(rule, _)| better(rule)).collect();
+    if best.is_empty() { groups } else { best }
+}
+
+/// The peer as rules were written to name it.
+fn written(object: &Resource, peer: &PeerRef) -> Vec<NetworkPolicyPeer> {
+    let own = object.evidence().iter().filter(|rule| is_same(&rule.peer, peer));
+    own.filter_map(|rule| Some(pods_of(rule.peer.namespace.as_deref()?, rule.selector.clone()?)))
+        .collect()
 }
 
 fn could_be(object: &Resource, rule: &Rule, peer: &PeerRef) -> bool {

@@ -6,7 +6,7 @@ use ipnet::IpNet;
 use netenf_api::{Direction, PeerRef, Violation};
 
 /// The end that the workload of the policy talks to.
-pub(super) fn other_end(violation: &Violation) -> &PeerRef {
+pub(crate) fn other_end(violation: &Violation) -> &PeerRef {
     match violation.direction {
         Direction::Ingress => &violation.source,
         Direction::Egress => &violation.dest,
@@ -14,7 +14,7 @@ pub(super) fn other_end(violation: &Violation) -> &PeerRef {
 }
 
 /// Whether both are the same peer: by kind and name, else by identity, else by address.
-pub(super) fn is_same(one: &PeerRef, other: &PeerRef) -> bool {
+pub(crate) fn is_same(one: &PeerRef, other: &PeerRef) -> bool {
     let named = |peer: &PeerRef| peer.kind.is_some() && peer.name.is_some();
     if named(one) || named(other) {
         return (&one.kind, &one.namespace, &one.name)
@@ -29,8 +29,16 @@ pub(super) fn is_same(one: &PeerRef, other: &PeerRef) -> bool {
     one == other
 }
 
+/// Whether the peer of a rule is the other one, or a network that holds all of its addresses.
+pub(crate) fn stands_for(rule: &PeerRef, peer: &PeerRef) -> bool {
+    let (ranges, addresses) = (blocks(rule), blocks(peer));
+    let holds = |address| ranges.iter().any(|range: &IpNet| range.contains(address));
+    let same_place = (&rule.namespace, &rule.name) == (&peer.namespace, &peer.name);
+    is_same(rule, peer) || (same_place && !addresses.is_empty() && addresses.iter().all(holds))
+}
+
 /// Every address of the peer as a block, sorted.
-pub(super) fn blocks(peer: &PeerRef) -> Vec<IpNet> {
+pub(crate) fn blocks(peer: &PeerRef) -> Vec<IpNet> {
     let texts = peer.address.iter().chain(&peer.addresses);
     let addresses = texts.flat_map(|text| text.split([',', ' ']));
     let mut blocks: Vec<IpNet> = addresses.filter_map(|address| block(address.trim())).collect();

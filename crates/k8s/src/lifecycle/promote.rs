@@ -11,6 +11,7 @@ use netenf_api::{
 use super::body;
 use super::refusal::{Reason, Refusal};
 use super::resource::Resource;
+use crate::condition;
 
 /// What to do with an object that allows nothing and is to protect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -121,10 +122,12 @@ fn check_rules(resource: &Resource, mode: Mode, without_rules: WithoutRules) -> 
     }
 }
 
-/// What is known about the rules goes with them.
+/// What is known about the rules and the selector goes with them.
 fn status(proposal: &WorkloadNetworkPolicyProposal) -> Option<WorkloadNetworkPolicyStatus> {
     let status = proposal.status.as_ref()?;
     Some(WorkloadNetworkPolicyStatus {
+        conditions: condition::lasting(&status.conditions),
+        selector: status.selector.clone(),
         rules: status.rules.clone(),
         uncovered: status.uncovered.clone(),
         learned_since: status.learned_since.clone(),

@@ -3,13 +3,13 @@
 use netenf_api::{Backend, Direction, Protocol, Provenance, RuleEvidence, Suggestion};
 
 use super::allow::Allowed;
-use super::clear::earliest;
 use super::locate;
 use super::peer::{is_same, name};
 use super::refusal::Reason;
 use super::resource::Resource;
 use super::rule;
 use super::wanted::Wanted;
+use crate::time::{earlier, later};
 
 /// Puts the range of the suggestion `wanted` in place of the ports that it stands for.
 pub(super) fn accept(resource: &Resource, wanted: &Wanted) -> Result<Allowed, Reason> {
@@ -55,15 +55,19 @@ fn widen_spec(
         .collect();
     let named = || range_name(suggestion);
     let own = locate::rules(object, direction, &suggestion.peer, &listed);
-    let position = locate::only(&own, named)?;
+    let positions = locate::only(&own, named)?.clone();
     let Some(policy) = object.kubernetes_mut() else { return Ok(()) };
     let mut rules = rule::take(policy, direction);
-    if let Some(own) = rules.get_mut(position) {
-        let range = rule::port(suggestion.protocol, suggestion.port, suggestion.end_port);
-        own.ports.retain(|port| !rule::contains(&range, port));
-        let place = own.ports.iter().position(|port| rule::is_after(port, &range));
-        own.ports.insert(place.unwrap_or(own.ports.len()), range);
+    let range = rule::port(suggestion.protocol, suggestion.port, suggestion.end_port);
+    for (number, position) in positions.iter().enumerate() {
+        let own = &mut rules[*position].ports;
+        own.retain(|port| !rule::contains(&range, port));
+        if number == 0 {
+            let place = own.iter().position(|port| rule::is_after(port, &range));
+            own.insert(place.unwrap_or(own.len()), range.clone());
+        }
     }
+    rule::drop_emptied(&mut rules, &positions);
     rule::put(policy, direction, rules);
     Ok(())
 }
@@ -72,24 +76,17 @@ fn widen_spec(
 fn merge(evidence: &mut Vec<RuleEvidence>, suggestion: &Suggestion) -> RuleEvidence {
     let within = |rule: &mut RuleEvidence| is_within(rule, suggestion);
     let listed: Vec<RuleEvidence> = evidence.extract_if(.., within).collect();
+    let (peer, protocol) = (suggestion.peer.clone(), suggestion.protocol);
     let mut merged = RuleEvidence {
-        peer: suggestion.peer.clone(),
-        port: suggestion.port,
         end_port: suggestion.end_port,
-        protocol: suggestion.protocol,
-        provenance: Provenance::Manual,
-        count: 0,
-        first_seen: None,
-        last_seen: None,
-        refused: false,
-        services: Vec::new(),
+        selector: listed.iter().find_map(|rule| rule.selector.clone()),
         notes: vec![format!("a range in place of {} ports", listed.len())],
-        example: None,
+        ..RuleEvidence::new(peer, suggestion.port, protocol, Provenance::Manual)
     };
     for rule in listed {
         merged.count = merged.count.saturating_add(rule.count);
-        merged.first_seen = earliest(merged.first_seen.take(), rule.first_seen);
-        merged.last_seen = merged.last_seen.take().max(rule.last_seen);
+        merged.first_seen = earlier(merged.first_seen.take(), rule.first_seen);
+        merged.last_seen = later(merged.last_seen.take(), rule.last_seen);
         merged.example = merged.example.take().or(rule.example);
         for service in rule.services {
             if !merged.services.contains(&service) {

@@ -86,19 +86,18 @@ fn narrow_policy(object: &mut Resource, key: &RuleKey) -> Result<(), Reason> {
     let direction = object.direction().ok_or(Reason::NoDirection)?;
     let port = rule::port(key.protocol, key.port, key.end_port);
     let own = locate::rules(object, direction, &key.peer, std::slice::from_ref(&port));
-    let position = locate::only(&own, || key.to_string())?;
+    let positions = locate::only(&own, || key.to_string())?.clone();
     let Some(policy) = object.kubernetes_mut() else { return Ok(()) };
     let mut rules = rule::take(policy, direction);
-    if let Some(own) = rules.get_mut(position) {
-        own.ports.retain(|known| !rule::is_equal(known, &port));
-        if own.ports.iter().any(|known| rule::contains(known, &port)) {
-            return Err(Reason::WiderRule { rule: key.to_string() });
-        }
-        // A rule without ports would allow every one.
-        if own.ports.is_empty() {
-            rules.remove(position);
-        }
+    for position in &positions {
+        rules[*position].ports.retain(|known| !rule::is_equal(known, &port));
     }
+    let is_wider =
+        |position: &usize| rules[*position].ports.iter().any(|known| rule::contains(known, &port));
+    if positions.iter().any(is_wider) {
+        return Err(Reason::WiderRule { rule: key.to_string() });
+    }
+    rule::drop_emptied(&mut rules, &positions);
     rule::put(policy, direction, rules);
     Ok(())
 }

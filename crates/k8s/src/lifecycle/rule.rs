@@ -8,25 +8,26 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use netenf_api::{Direction, IstioPolicySpec, Protocol, istio};
 
 use super::order::{peer_order, port_order};
+use crate::render::PORTS_IN_RULE;
 
 /// A rule of a `NetworkPolicy`, whichever its direction.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Rule {
+pub(crate) struct Rule {
     /// Whom it allows; empty for everyone.
-    pub(super) peers: Vec<NetworkPolicyPeer>,
+    pub(crate) peers: Vec<NetworkPolicyPeer>,
     /// Which ports it allows; empty for every port.
-    pub(super) ports: Vec<NetworkPolicyPort>,
+    pub(crate) ports: Vec<NetworkPolicyPort>,
 }
 
 /// Whether anything had to be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Addition {
+pub(crate) enum Addition {
     Added,
     Present,
 }
 
 /// Takes the rules out of `policy`.
-pub(super) fn take(policy: &mut NetworkPolicySpec, direction: Direction) -> Vec<Rule> {
+pub(crate) fn take(policy: &mut NetworkPolicySpec, direction: Direction) -> Vec<Rule> {
     match direction {
         Direction::Ingress => policy
             .ingress
@@ -52,7 +53,7 @@ pub(super) fn take(policy: &mut NetworkPolicySpec, direction: Direction) -> Vec<
 }
 
 /// Puts the rules back.
-pub(super) fn put(policy: &mut NetworkPolicySpec, direction: Direction, rules: Vec<Rule>) {
+pub(crate) fn put(policy: &mut NetworkPolicySpec, direction: Direction, rules: Vec<Rule>) {
     let some = |ports: Vec<NetworkPolicyPort>| (!ports.is_empty()).then_some(ports);
     let peers = |peers: Vec<NetworkPolicyPeer>| (!peers.is_empty()).then_some(peers);
     if rules.is_empty() {
@@ -76,38 +77,54 @@ pub(super) fn put(policy: &mut NetworkPolicySpec, direction: Direction, rules: V
     }
 }
 
+/// Takes those of the rules at `positions` away that have no ports left: they would allow every one.
+pub(super) fn drop_emptied(rules: &mut Vec<Rule>, positions: &[usize]) {
+    let mut position = 0;
+    rules.retain(|rule| {
+        let is_emptied = rule.ports.is_empty() && positions.contains(&position);
+        position += 1;
+        !is_emptied
+    });
+}
+
 /// Allows `port` of `peer`, in its place; what stands in the rules already is not moved.
-pub(super) fn add(
+///
+/// A peer may have several rules, since one holds [`PORTS_IN_RULE`] ports at most.
+pub(crate) fn add(
     rules: &mut Vec<Rule>,
     peer: NetworkPolicyPeer,
     port: NetworkPolicyPort,
 ) -> Addition {
-    let own = |rule: &&mut Rule| rule.peers.as_slice() == std::slice::from_ref(&peer);
-    if let Some(rule) = rules.iter_mut().find(own) {
-        if allows(&rule.ports, &port) {
-            return Addition::Present;
-        }
+    let is_own = |rule: &Rule| rule.peers.as_slice() == std::slice::from_ref(&peer);
+    if rules.iter().any(|rule| is_own(rule) && allows(&rule.ports, &port)) {
+        return Addition::Present;
+    }
+    let has_room = |rule: &&mut Rule| is_own(rule) && rule.ports.len() < PORTS_IN_RULE;
+    if let Some(rule) = rules.iter_mut().find(has_room) {
         let place = rule.ports.iter().position(|known| is_after(known, &port));
         rule.ports.insert(place.unwrap_or(rule.ports.len()), port);
         return Addition::Added;
     }
     let later =
         |rule: &Rule| rule.peers.first().is_some_and(|first| peer_order(first) > peer_order(&peer));
-    let place = rules.iter().position(later).unwrap_or(rules.len());
+    let behind_own = rules.iter().rposition(is_own).map(|last| last + 1);
+    let place = behind_own.or_else(|| rules.iter().position(later)).unwrap_or(rules.len());
     rules.insert(place, Rule { peers: vec![peer], ports: vec![port] });
     Addition::Added
 }
 
 /// Allows `port` from `principal`, in its place.
-pub(super) fn add_principal(policy: &mut IstioPolicySpec, principal: &str, port: u16) -> Addition {
-    let port = port.to_string();
-    if let Some(rule) = policy.rules.iter_mut().find(|rule| is_of(rule, principal)) {
-        let Some(to) = rule.to.first_mut() else { return Addition::Present };
-        if to.operation.ports.is_empty() || to.operation.ports.contains(&port) {
-            return Addition::Present;
-        }
-        to.operation.ports.push(port);
-        to.operation.ports.sort_by_key(|port| (port.len(), port.clone()));
+pub(crate) fn add_principal(policy: &mut IstioPolicySpec, principal: &str, port: u16) -> Addition {
+    let text = port.to_string();
+    let mut present = policy.rules.iter().filter(|rule| is_of(rule, principal));
+    if present.any(|rule| allows_port(rule, &text)) {
+        return Addition::Present;
+    }
+    let own = |rule: &&mut istio::IstioRule| is_of(rule, principal);
+    if let Some(to) = policy.rules.iter_mut().find(own).and_then(|rule| rule.to.first_mut()) {
+        let after = |known: &String| known.parse().is_ok_and(|known: u16| known > port);
+        let place = to.operation.ports.iter().position(after);
+        to.operation.ports.insert(place.unwrap_or(to.operation.ports.len()), text);
         return Addition::Added;
     }
     let later = |rule: &istio::IstioRule| {
@@ -118,13 +135,20 @@ pub(super) fn add_principal(policy: &mut IstioPolicySpec, principal: &str, port:
     };
     let place = policy.rules.iter().position(later).unwrap_or(policy.rules.len());
     let source = istio::IstioSource { principals: vec![principal.to_owned()] };
-    let operation = istio::IstioOperation { ports: vec![port] };
+    let operation = istio::IstioOperation { ports: vec![text] };
     let rule = istio::IstioRule {
         from: vec![istio::IstioFrom { source }],
         to: vec![istio::IstioTo { operation }],
     };
     policy.rules.insert(place, rule);
     Addition::Added
+}
+
+/// Whether the rule admits its sources on the port; no `to` and no port mean every one.
+fn allows_port(rule: &istio::IstioRule, port: &String) -> bool {
+    let ports =
+        |to: &istio::IstioTo| to.operation.ports.is_empty() || to.operation.ports.contains(port);
+    rule.to.is_empty() || rule.to.iter().any(ports)
 }
 
 /// Whether the rule is about this identity alone, and about one list of ports at most.
@@ -134,7 +158,7 @@ pub(super) fn is_of(rule: &istio::IstioRule, principal: &str) -> bool {
 }
 
 /// A port of a rule.
-pub(super) fn port(protocol: Protocol, port: Option<u16>, end: Option<u16>) -> NetworkPolicyPort {
+pub(crate) fn port(protocol: Protocol, port: Option<u16>, end: Option<u16>) -> NetworkPolicyPort {
     NetworkPolicyPort {
         protocol: Some(protocol.to_string()),
         port: port.map(|port| IntOrString::Int(port.into())),
@@ -180,3 +204,6 @@ pub(super) fn is_after(port: &NetworkPolicyPort, other: &NetworkPolicyPort) -> b
 fn allows(ports: &[NetworkPolicyPort], wanted: &NetworkPolicyPort) -> bool {
     ports.is_empty() || ports.iter().any(|port| contains(port, wanted))
 }
+
+#[cfg(test)]
+mod tests;

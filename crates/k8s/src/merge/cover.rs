@@ -3,30 +3,137 @@
 
 use std::collections::BTreeSet;
 
-use netenf_api::{IstioPolicySpec, WorkloadNetworkPolicySpec};
+use k8s_openapi::api::networking::v1::NetworkPolicySpec;
+use netenf_api::IstioPolicySpec;
+use netenf_api::istio::IstioRule;
 use netenf_learn::Direction;
 use netenf_learn::proposal::RulePeer;
 use netenf_policy::{
-    Connection, End, Labels, NetworkPolicy, Operator, Pod, Protocol, Selector, evaluate,
+    Connection, End, Labels, NetworkPolicy, Operator, Peer, Pod, PortRange, Protocol, Rule,
+    Selector, evaluate,
 };
 
 use crate::{lower, render};
 
-/// Whether the body lets everyone whom `rule` means and the subject connect at `at` in the body's direction.
-pub fn allows(
-    namespace: &str,
-    spec: &WorkloadNetworkPolicySpec,
+/// A policy body, ready to be asked what it allows in one direction.
+pub(super) struct Cover {
     direction: Direction,
-    rule: &RulePeer,
-    at: (Protocol, u16),
-) -> bool {
-    match (rule, &spec.kubernetes, &spec.istio) {
-        (RulePeer::Account(account), _, Some(istio)) => istio_allows(istio, account, at.1),
-        (RulePeer::Pods { .. } | RulePeer::Block(_), Some(body), _) => {
-            let (policy, _) = lower::network_policy("", namespace, "", body);
-            ends_of(rule).iter().all(|end| network_policy_allows(&policy, direction, end, at))
+    body: Body,
+}
+
+enum Body {
+    Kubernetes {
+        policy: Box<NetworkPolicy>,
+        /// The same with every named port as any port, where ports are named.
+        named: Option<Box<NetworkPolicy>>,
+    },
+    Istio(IstioPolicySpec),
+    Nothing,
+}
+
+// === impl Cover ===
+
+impl Cover {
+    pub(super) fn new(
+        namespace: &str,
+        direction: Direction,
+        kubernetes: Option<&NetworkPolicySpec>,
+        istio: Option<&IstioPolicySpec>,
+    ) -> Self {
+        let body = match (kubernetes, istio) {
+            (Some(spec), _) => {
+                let policy = lower::network_policy("", namespace, "", spec).0;
+                let named = without_names(&policy).map(Box::new);
+                Body::Kubernetes { policy: Box::new(policy), named }
+            }
+            (None, Some(spec)) => Body::Istio(spec.clone()),
+            (None, None) => Body::Nothing,
+        };
+        Self { direction, body }
+    }
+
+    /// Whether the body could hold such a rule at all: Istio knows identities, a `NetworkPolicy` all else.
+    pub(super) fn expresses(&self, rule: &RulePeer) -> bool {
+        match (rule, &self.body) {
+            (RulePeer::Account(_), Body::Istio(_))
+            | (RulePeer::Pods { .. } | RulePeer::Block(_), Body::Kubernetes { .. }) => true,
+            (RulePeer::Account(_), Body::Kubernetes { .. } | Body::Nothing)
+            | (RulePeer::Pods { .. } | RulePeer::Block(_), Body::Istio(_) | Body::Nothing) => false,
         }
-        _ => false,
+    }
+
+    /// Whether the body lets everyone whom `rule` means and the subject connect.
+    pub(super) fn allows(&self, rule: &RulePeer, at: (Protocol, u16)) -> bool {
+        match (rule, &self.body) {
+            (RulePeer::Account(account), Body::Istio(spec)) => istio_allows(spec, account, at.1),
+            (RulePeer::Pods { .. } | RulePeer::Block(_), Body::Kubernetes { policy, .. }) => {
+                self.lets(policy, rule, at)
+            }
+            _ => false,
+        }
+    }
+
+    /// The same of all ports from `first` to `last`, or that it may: what a named port stands for cannot be
+    /// told without the pods that name it, and a person who wrote the name did not take the rule out.
+    pub(super) fn may_allow(&self, rule: &RulePeer, protocol: Protocol, ports: (u16, u16)) -> bool {
+        self.steps(protocol, ports).into_iter().all(|port| {
+            let at = (protocol, port);
+            let by_name = match &self.body {
+                Body::Kubernetes { named: Some(named), .. } => self.lets(named, rule, at),
+                Body::Kubernetes { named: None, .. } | Body::Istio(_) | Body::Nothing => false,
+            };
+            by_name || self.allows(rule, at)
+        })
+    }
+
+    /// Whether the body lets `end` and the subject connect.
+    pub(super) fn allows_end(&self, end: &End, at: (Protocol, u16)) -> bool {
+        match &self.body {
+            Body::Kubernetes { policy, .. } => {
+                network_policy_allows(policy, self.direction, end, at)
+            }
+            Body::Istio(_) | Body::Nothing => false,
+        }
+    }
+
+    fn lets(&self, policy: &NetworkPolicy, rule: &RulePeer, at: (Protocol, u16)) -> bool {
+        let is_named = self.rules(policy).any(|one| names_block(one, rule, at));
+        is_named
+            || ends_of(rule)
+                .iter()
+                .all(|end| network_policy_allows(policy, self.direction, end, at))
+    }
+
+    fn rules<'a>(&self, policy: &'a NetworkPolicy) -> impl Iterator<Item = &'a Rule> {
+        let rules = match self.direction {
+            Direction::Egress => &policy.egress,
+            Direction::Ingress => &policy.ingress,
+        };
+        rules.iter().flatten()
+    }
+
+    /// Ports that speak for all from `first` to `last`: what is allowed can only end behind a last port of
+    /// the body.
+    fn steps(&self, protocol: Protocol, (first, last): (u16, u16)) -> BTreeSet<u16> {
+        let ends: Vec<u16> = match &self.body {
+            _ if first == last => Vec::new(),
+            Body::Kubernetes { policy, .. } => {
+                let ports = self.rules(policy).flat_map(|rule| rule.ports.iter().flatten());
+                let own = ports.filter(|port| port.protocol == protocol);
+                own.filter_map(|port| match port.range {
+                    PortRange::Numbers(_, end) => Some(end),
+                    PortRange::Any | PortRange::Named(_) => None,
+                })
+                .collect()
+            }
+            Body::Istio(spec) => {
+                let to = spec.rules.iter().flat_map(|rule| &rule.to);
+                to.flat_map(|to| &to.operation.ports).filter_map(|port| port.parse().ok()).collect()
+            }
+            Body::Nothing => Vec::new(),
+        };
+        let behind = ends.into_iter().filter_map(|end| end.checked_add(1));
+        behind.filter(|port| (first..=last).contains(port)).chain([first]).collect()
     }
 }
 
@@ -57,22 +164,50 @@ pub fn network_policy_allows(
     }
 }
 
+/// A network that a rule names is what the rule is for, even where it leaves parts of the network out.
+fn names_block(rule: &Rule, meant: &RulePeer, at: (Protocol, u16)) -> bool {
+    let RulePeer::Block(block) = meant else { return false };
+    let is_block = |peer: &Peer| matches!(peer, Peer::Block { cidr, .. } if cidr == block);
+    let is_port = |port: &netenf_policy::PortMatch| {
+        port.protocol == at.0
+            && match port.range {
+                PortRange::Any => true,
+                PortRange::Numbers(first, last) => (first..=last).contains(&at.1),
+                PortRange::Named(_) => false,
+            }
+    };
+    rule.peers.iter().flatten().any(is_block)
+        && rule.ports.as_ref().is_none_or(|ports| ports.iter().any(is_port))
+}
+
+/// The policy with every named port as any port of its protocol; `None` where no port is named.
+fn without_names(policy: &NetworkPolicy) -> Option<NetworkPolicy> {
+    let mut policy = policy.clone();
+    let mut is_named = false;
+    let rules = policy.ingress.iter_mut().chain(policy.egress.iter_mut()).flatten();
+    for port in rules.flat_map(|rule| rule.ports.iter_mut().flatten()) {
+        if matches!(port.range, PortRange::Named(_)) {
+            port.range = PortRange::Any;
+            is_named = true;
+        }
+    }
+    is_named.then_some(policy)
+}
+
 /// Whether some rule admits the identity on the port. No `from` admits everyone, no `to` every port.
 pub fn istio_allows(spec: &IstioPolicySpec, account: &str, port: u16) -> bool {
-    spec.rules.iter().any(|rule| {
-        let from = rule.from.is_empty()
-            || rule
-                .from
-                .iter()
-                .flat_map(|from| &from.source.principals)
-                .any(|principal| principal_matches(principal, account));
-        let to = rule.to.is_empty()
-            || rule.to.iter().any(|to| {
-                to.operation.ports.is_empty()
-                    || to.operation.ports.iter().any(|one| one.parse() == Ok(port))
-            });
-        from && to
-    })
+    spec.rules.iter().any(|rule| admits(rule, account) && opens(rule, port))
+}
+
+fn admits(rule: &IstioRule, account: &str) -> bool {
+    let mut principals = rule.from.iter().flat_map(|from| &from.source.principals);
+    rule.from.is_empty() || principals.any(|principal| principal_matches(principal, account))
+}
+
+fn opens(rule: &IstioRule, port: u16) -> bool {
+    let has =
+        |ports: &Vec<String>| ports.is_empty() || ports.iter().any(|one| one.parse() == Ok(port));
+    rule.to.is_empty() || rule.to.iter().any(|to| has(&to.operation.ports))
 }
 
 /// Istio's match of principals: exact, a prefix `x*`, a suffix `*x`, or anything `*`.
@@ -109,6 +244,11 @@ pub(super) fn ends_of(rule: &RulePeer) -> Vec<End> {
         }
         RulePeer::Account(_) => Vec::new(),
     }
+}
+
+/// Whether `wide` selects all pods that `narrow` does.
+pub(super) fn selects_all(wide: &Selector, narrow: &Selector) -> bool {
+    samples(narrow).iter().all(|labels| wide.matches(labels))
 }
 
 fn name_label(namespace: &str) -> Labels {

@@ -1,188 +1,209 @@
 //! The rules of a stored proposal and those that are learned now.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use k8s_openapi::api::networking::v1::{
-    NetworkPolicyEgressRule, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort,
-    NetworkPolicySpec,
-};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use netenf_api::istio::{IstioFrom, IstioOperation, IstioRule, IstioSource, IstioTo};
-use netenf_api::{
-    IstioPolicySpec, Mode, WorkloadNetworkPolicyProposal, WorkloadNetworkPolicyProposalSpec,
-    WorkloadNetworkPolicyProposalStatus,
-};
-use netenf_learn::proposal::{Proposal, RulePeer};
-use netenf_learn::{Direction, SelectorOrigin};
-use netenf_policy::Selector;
+use k8s_openapi::api::networking::v1::{NetworkPolicyPeer, NetworkPolicySpec};
+use netenf_api::{PeerRef, RuleEvidence, WorkloadNetworkPolicyProposalSpec};
+use netenf_learn::Direction;
+use netenf_learn::proposal::{Evidence, Proposal, Provenance, RulePeer};
 
-use super::cover;
-use crate::render::{self, RuleKey, key_of, rule_key};
+use super::cover::{self, Cover};
+use super::limit::Room;
+use super::meaning::Meaning;
+use crate::lifecycle::rule::{self, Rule};
+use crate::render::{self, is_one_peer};
 
-/// Adds the rules that are new; returns those that a person took out.
-pub(super) fn merge(
-    merged: &mut WorkloadNetworkPolicyProposal,
+/// What becomes of a rule that is learned.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Fate {
+    /// The spec allows it already.
+    Present,
+    /// A person took it out.
+    Refused,
+    /// It is new.
+    New,
+    /// The spec has it as it was written before, when fewer of its pods were known.
+    Widened(NetworkPolicyPeer),
+    /// It is new and over a limit.
+    Cut,
+}
+
+/// Marks what a person took out of the body since it was learned, and what they put back.
+pub(super) fn mark(rules: &mut [RuleEvidence], cover: &Cover) {
+    for rule in rules {
+        if let Some(stands) = Meaning::of(rule).and_then(|meaning| meaning.stands(cover)) {
+            rule.refused = !stands;
+        }
+    }
+}
+
+/// Decides on everything that is learned, in its order. `known` is marked.
+pub(super) fn fates(
+    spec: &WorkloadNetworkPolicyProposalSpec,
     fresh: &Proposal,
-    known: &WorkloadNetworkPolicyProposalStatus,
-) -> BTreeSet<RuleKey> {
-    let namespace = merged.metadata.namespace.clone().unwrap_or_default();
-    let learned: BTreeMap<RuleKey, bool> =
-        known.rules.iter().map(|rule| (rule_key(rule), rule.refused)).collect();
-    let mut refused: BTreeSet<RuleKey> =
-        learned.iter().filter(|(_, refused)| **refused).map(|(key, _)| key.clone()).collect();
-    let inferred = super::is_inferred(known);
-    if inferred {
-        take_selector(&mut merged.spec, fresh);
-    }
-    let mut stored = merged.spec.to_policy_spec(Mode::Monitor);
-    // Several peers may be meant by one rule.
-    let mut added = BTreeSet::new();
-    for one in &fresh.evidence {
-        let key = key_of(&render::peer(&one.peer), Some(one.port), render::protocol(one.protocol));
-        let at = (one.protocol, one.port);
-        let allows = |stored: &_| cover::allows(&namespace, stored, fresh.direction, &one.rule, at);
-        if allows(&stored) {
-            refused.remove(&key);
-        } else if !learned.contains_key(&key) {
-            if added.insert((&one.rule, at)) {
-                add(&mut merged.spec, fresh.direction, &one.rule, at);
-            }
-        } else if inferred && widen(&mut merged.spec, &one.rule) {
-            stored = merged.spec.to_policy_spec(Mode::Monitor);
-            if !allows(&stored) {
-                refused.insert(key);
-            }
-        } else {
-            refused.insert(key);
-        }
-    }
-    // What a person wrote stays in their order as long as nothing is added.
-    if let Some(spec) = merged.spec.kubernetes.as_mut().filter(|_| !added.is_empty()) {
-        crate::lifecycle::sort_rules(spec);
-    }
-    refused
+    known: &[RuleEvidence],
+    cover: &Cover,
+) -> Vec<Fate> {
+    let known: Vec<Known<'_>> = known.iter().map(Known::of).collect();
+    fresh.evidence.iter().map(|one| fate(spec, one, &known, cover)).collect()
 }
 
-/// A selector that was inferred from labels in flows is replaced by what is known better now: the object's,
-/// or the labels that all pods seen since have in common.
-fn take_selector(spec: &mut WorkloadNetworkPolicyProposalSpec, fresh: &Proposal) {
-    let own = &fresh.selector.selector;
-    let is_object = fresh.selector.origin == SelectorOrigin::Object;
-    let bodies = [
-        spec.kubernetes.as_mut().and_then(|spec| spec.pod_selector.as_mut()),
-        spec.istio.as_mut().map(|spec| &mut spec.selector),
-    ];
-    for stored in bodies.into_iter().flatten() {
-        if is_object || is_narrower(stored, own) {
-            *stored = render::selector(own);
-        }
+fn fate(
+    spec: &WorkloadNetworkPolicyProposalSpec,
+    one: &Evidence,
+    known: &[Known<'_>],
+    cover: &Cover,
+) -> Fate {
+    let (at, peer) = ((one.protocol, one.port), render::peer(&one.peer));
+    // What a body cannot hold is not missing from it.
+    if !cover.expresses(&one.rule) || cover.allows(&one.rule, at) {
+        return Fate::Present;
+    }
+    let own: Vec<&Known<'_>> = known.iter().filter(|known| known.is_for(one, &peer)).collect();
+    if !own.is_empty() && cover.may_allow(&one.rule, one.protocol, (one.port, one.port)) {
+        return Fate::Present;
+    }
+    let is_refused = |known: &&Known<'_>| known.rule.refused;
+    // What the cluster itself needs is no part of what a person decided about others.
+    let is_part = |known: &Known<'_>| {
+        one.provenance != Provenance::Infrastructure && known.is_refused_with(one)
+    };
+    if own.iter().any(is_refused) || known.iter().any(is_part) {
+        return Fate::Refused;
+    }
+    match own.first().map(|known| &known.meaning) {
+        None => Fate::New,
+        // Nothing tells how it was written: it is known, and the spec has it no more.
+        Some(None) => Fate::Refused,
+        Some(Some(meaning)) => match meaning.peer().and_then(|peer| narrower(spec, peer, one)) {
+            Some(peer) => Fate::Widened(peer),
+            None => Fate::New,
+        },
     }
 }
 
-/// Peers whose selectors were inferred and mean the rule's pods with more labels take its selector.
-fn widen(spec: &mut WorkloadNetworkPolicyProposalSpec, rule: &RulePeer) -> bool {
-    let (RulePeer::Pods { selector, .. }, Some(meant), Some(spec)) =
-        (rule, render::network_policy_peer(rule), &mut spec.kubernetes)
+/// The peer as it was written, where the spec has it and it selects some of the pods that are known now.
+fn narrower(
+    spec: &WorkloadNetworkPolicyProposalSpec,
+    written: &RulePeer,
+    one: &Evidence,
+) -> Option<NetworkPolicyPeer> {
+    let (
+        RulePeer::Pods { namespace, selector },
+        RulePeer::Pods { namespace: other, selector: wider },
+    ) = (written, &one.rule)
     else {
-        return false;
+        return None;
     };
-    let ingress = spec.ingress.iter_mut().flatten().filter_map(|rule| rule.from.as_mut());
-    let egress = spec.egress.iter_mut().flatten().filter_map(|rule| rule.to.as_mut());
-    let mut widened = false;
-    for peer in ingress.chain(egress).flatten() {
-        let here = peer.namespace_selector == meant.namespace_selector;
-        if here && peer.pod_selector.as_ref().is_some_and(|stored| is_narrower(stored, selector)) {
-            *peer = meant.clone();
-            widened = true;
+    let is_narrower = namespace == other && cover::selects_all(wider, selector);
+    let peer = render::network_policy_peer(written)?;
+    let spec = spec.kubernetes.as_ref()?;
+    let ingress = spec.ingress.iter().flatten().flat_map(|rule| rule.from.iter().flatten());
+    let egress = spec.egress.iter().flatten().flat_map(|rule| rule.to.iter().flatten());
+    (is_narrower && ingress.chain(egress).any(|own| *own == peer)).then_some(peer)
+}
+
+/// Cuts what is new to the limits: of it the rules with the most connections stay.
+pub(super) fn limit(fresh: &Proposal, fates: &mut [Fate], room: &mut Room) {
+    let mut new: Vec<usize> = (0..fates.len()).filter(|at| fates[*at] == Fate::New).collect();
+    new.sort_by_key(|at| {
+        let one = &fresh.evidence[*at];
+        (one.provenance != Provenance::Infrastructure, std::cmp::Reverse(one.count))
+    });
+    for at in new {
+        if !room.take(&fresh.evidence[at]) {
+            fates[at] = Fate::Cut;
         }
     }
-    widened
 }
 
-/// Whether `stored` asks for the labels of `other` and for more.
-fn is_narrower(stored: &LabelSelector, other: &Selector) -> bool {
-    let labels = stored.match_labels.as_ref();
-    let count = labels.map_or(0, std::collections::BTreeMap::len);
-    stored.match_expressions.is_none()
-        && other.requirements.is_empty()
-        && !other.labels.is_empty()
-        && count > other.labels.iter().len()
-        && other.labels.iter().all(|(key, value)| {
-            labels.and_then(|labels| labels.get(key)).is_some_and(|v| v == value)
-        })
-}
-
-fn add(
+/// Writes what is decided into the spec.
+pub(super) fn write(
     spec: &mut WorkloadNetworkPolicyProposalSpec,
-    direction: Direction,
-    rule: &RulePeer,
-    at: (netenf_policy::Protocol, u16),
+    fresh: &Proposal,
+    fates: &[Fate],
 ) {
-    if let (RulePeer::Account(account), Some(spec)) = (rule, &mut spec.istio) {
-        add_istio(spec, account, &at.1.to_string());
-    }
-    let (Some(peer), Some(spec)) = (render::network_policy_peer(rule), &mut spec.kubernetes) else {
-        return;
-    };
-    let port = NetworkPolicyPort {
-        protocol: Some(render::protocol(at.0).to_string()),
-        port: Some(IntOrString::Int(i32::from(at.1))),
-        end_port: None,
-    };
-    add_port(spec, direction, &peer, port);
-}
-
-/// Adds a port to the peer's own rule, or makes it one.
-fn add_port(
-    spec: &mut NetworkPolicySpec,
-    direction: Direction,
-    peer: &NetworkPolicyPeer,
-    port: NetworkPolicyPort,
-) {
-    let only = |peers: &Option<Vec<NetworkPolicyPeer>>| {
-        peers.as_deref() == Some(std::slice::from_ref(peer))
-    };
-    // A rule without ports already allows all of them, and Cilium refuses more than so many.
-    let room = |ports: &Option<Vec<NetworkPolicyPort>>| {
-        ports.as_ref().is_some_and(|ports| !ports.is_empty() && ports.len() < render::PORTS_IN_RULE)
-    };
-    let (from, ports) = (Some(vec![peer.clone()]), Some(vec![port.clone()]));
-    match direction {
-        Direction::Ingress => {
-            let rules = spec.ingress.get_or_insert_default();
-            match rules.iter_mut().find(|rule| only(&rule.from) && room(&rule.ports)) {
-                Some(rule) => rule.ports.get_or_insert_default().push(port),
-                None => rules.push(NetworkPolicyIngressRule { from, ports }),
+    let decided = || fresh.evidence.iter().zip(fates);
+    if let Some(policy) = &mut spec.istio {
+        for (one, _) in decided().filter(|(_, fate)| **fate == Fate::New) {
+            if let RulePeer::Account(account) = &one.rule {
+                rule::add_principal(policy, account, one.port);
             }
         }
-        Direction::Egress => {
-            let rules = spec.egress.get_or_insert_default();
-            match rules.iter_mut().find(|rule| only(&rule.to) && room(&rule.ports)) {
-                Some(rule) => rule.ports.get_or_insert_default().push(port),
-                None => rules.push(NetworkPolicyEgressRule { to: from, ports }),
+    }
+    let Some(policy) = &mut spec.kubernetes else { return };
+    let mut replaced = BTreeSet::new();
+    for (one, fate) in decided() {
+        let Some(peer) = render::network_policy_peer(&one.rule) else { continue };
+        match fate {
+            Fate::New => {
+                let port = rule::port(render::protocol(one.protocol), Some(one.port), None);
+                edit(policy, fresh.direction, |rules| {
+                    rule::add(rules, peer, port);
+                });
             }
+            Fate::Widened(written) => {
+                if replaced.insert((&one.rule, one.peer.clone())) {
+                    edit(policy, fresh.direction, |rules| replace(rules, written, &peer));
+                }
+            }
+            Fate::Present | Fate::Refused | Fate::Cut => {}
         }
     }
 }
 
-fn add_istio(spec: &mut IstioPolicySpec, principal: &str, port: &str) {
-    let own = |rule: &&mut IstioRule| {
-        let principals: Vec<&String> =
-            rule.from.iter().flat_map(|from| &from.source.principals).collect();
-        principals == [principal] && rule.to.len() == 1 && !rule.to[0].operation.ports.is_empty()
-    };
-    if let Some(rule) = spec.rules.iter_mut().find(own) {
-        let ports = &mut rule.to[0].operation.ports;
-        ports.push(port.to_owned());
-        ports.sort_by_key(|port| port.parse::<u16>().unwrap_or(u16::MAX));
-        return;
+fn edit(policy: &mut NetworkPolicySpec, direction: Direction, change: impl FnOnce(&mut Vec<Rule>)) {
+    let direction = render::direction(direction);
+    let mut rules = rule::take(policy, direction);
+    change(&mut rules);
+    rule::put(policy, direction, rules);
+}
+
+/// Puts `peer` where `written` stands; rules of that peer alone join those that `peer` has.
+fn replace(rules: &mut Vec<Rule>, written: &NetworkPolicyPeer, peer: &NetworkPolicyPeer) {
+    let is_own = |rule: &mut Rule| rule.peers.as_slice() == std::slice::from_ref(written);
+    let own: Vec<Rule> = rules.extract_if(.., is_own).collect();
+    for rule in rules.iter_mut().filter(|rule| rule.peers.contains(written)) {
+        rule.peers.retain(|one| one != written && one != peer);
+        rule.peers.push(peer.clone());
     }
-    spec.rules.push(IstioRule {
-        from: vec![IstioFrom { source: IstioSource { principals: vec![principal.to_owned()] } }],
-        to: vec![IstioTo { operation: IstioOperation { ports: vec![port.to_owned()] } }],
-    });
-    spec.rules.sort_by_cached_key(|rule| {
-        rule.from.iter().flat_map(|from| from.source.principals.clone()).collect::<Vec<_>>()
-    });
+    for one in own {
+        if one.ports.is_empty() {
+            rules.push(Rule { peers: vec![peer.clone()], ports: Vec::new() });
+        }
+        for port in one.ports {
+            rule::add(rules, peer.clone(), port);
+        }
+    }
+}
+
+/// An entry of before, with what it means.
+struct Known<'a> {
+    rule: &'a RuleEvidence,
+    meaning: Option<Meaning>,
+}
+
+// === impl Known ===
+
+impl<'a> Known<'a> {
+    fn of(rule: &'a RuleEvidence) -> Self {
+        Self { rule, meaning: Meaning::of(rule) }
+    }
+
+    /// Whether the entry is for the very same: the peer by name or by what selects it, and the port.
+    fn is_for(&self, one: &Evidence, peer: &PeerRef) -> bool {
+        let is_peer = || is_one_peer(&self.rule.peer, peer);
+        self.rule.protocol == render::protocol(one.protocol)
+            && holds_port(self.rule, one.port)
+            && (self.meaning.as_ref().is_some_and(|meaning| meaning.is_for(&one.rule)) || is_peer())
+    }
+
+    fn is_refused_with(&self, one: &Evidence) -> bool {
+        self.rule.refused && self.meaning.as_ref().is_some_and(|meaning| meaning.is_about(one))
+    }
+}
+
+/// Whether the entry is for the port, be it one of a range.
+pub(super) fn holds_port(rule: &RuleEvidence, port: u16) -> bool {
+    rule.port.is_none_or(|first| (first..=rule.end_port.unwrap_or(first)).contains(&port))
 }

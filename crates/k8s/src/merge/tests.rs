@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod decision;
+mod limit;
+
 /// A proposal of egress of shop/web to the workloads `name:port`, whose pods have the label app=name.
 fn learned(rules: &str) -> Proposal {
     let evidence: Vec<Evidence> = rules.split_whitespace().map(evidence).collect();
@@ -78,6 +81,14 @@ fn with_egress(rules: Value) -> Object {
     body(&mut object).egress =
         Some(serde_json::from_value::<Vec<NetworkPolicyEgressRule>>(rules).unwrap());
     object
+}
+
+fn merge(stored: &Object, fresh: &Proposal, last: Option<Timestamp>) -> Object {
+    super::merge(stored, fresh, &Caps::default(), last)
+}
+
+fn is_inferred(object: &Object) -> bool {
+    condition::is_true(&object.status.as_ref().unwrap().conditions, SELECTOR_INFERRED)
 }
 
 fn body(object: &mut Object) -> &mut NetworkPolicySpec {
@@ -182,11 +193,11 @@ fn inferred_selectors_are_replaced_by_better_ones() {
     first.evidence[0].rule = narrow.clone();
     first.rules = [(narrow, vec![(Protocol::Tcp, 5432)])].into();
     let stored = render::proposal(&first, None);
-    assert!(stored.status.as_ref().is_some_and(is_inferred));
+    assert!(is_inferred(&stored));
     let merged = again(&stored, "db:5432");
     assert_eq!(merged.spec, super::tests::stored("db:5432").spec);
     assert_eq!(refused(&merged), []);
-    assert!(!is_inferred(&merged.status.unwrap()));
+    assert!(!is_inferred(&merged));
 }
 
 #[test]
@@ -199,7 +210,7 @@ fn a_selector_from_an_object_stays_where_flows_come_without_objects() {
     };
     let merged = merge(&stored("db:5432"), &fresh, None);
     assert_eq!(merged.spec, stored("db:5432").spec);
-    assert!(!is_inferred(&merged.status.unwrap()));
+    assert!(!is_inferred(&merged));
 }
 
 fn uncovered(reason: Reason, address: &str) -> Uncovered {
@@ -310,6 +321,30 @@ fn a_proposal_of_another_backend_is_left_alone() {
     let told = &merged.status.as_ref().unwrap().conditions;
     assert!(told.iter().any(|one| one.reason == "OtherBackend"));
     assert_eq!(merged.spec, stored("db:5432").spec);
+}
+
+/// What learning says of an object is what it says now; what others say stays.
+#[test]
+fn conditions_of_an_earlier_learning_go() {
+    let mut before = learned("db:5432");
+    before.truncated = Some("3 peers over the limit of 1".to_owned());
+    before.selector.selector = labels("app=web,helm.sh/chart=web-1");
+    let mut stored = render::proposal(&before, Some(Timestamp::from_seconds(200)));
+    let mut ready = condition::selector_inferred(None);
+    ready.type_ = "Ready".to_owned();
+    stored.status.as_mut().unwrap().conditions.push(ready);
+    let types = |object: &Object| -> Vec<String> {
+        let conditions = object.status.as_ref().unwrap().conditions.iter();
+        conditions.map(|one| one.type_.clone()).collect()
+    };
+    assert_eq!(types(&stored), ["SelectorVolatile", "Stable", "Truncated", "Ready"]);
+    let clean = again(&stored, "db:5432");
+    assert_eq!(types(&clean), ["Ready", "Stable"]);
+    let mut other = learned("db:5432");
+    other.backend = netenf_learn::Backend::Istio;
+    let blocked = merge(&clean, &other, Some(Timestamp::from_seconds(300)));
+    assert_eq!(types(&blocked), ["Blocked", "Ready", "Stable"]);
+    assert_eq!(types(&again(&blocked, "db:5432")), ["Ready", "Stable"]);
 }
 
 #[rstest]

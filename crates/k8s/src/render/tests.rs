@@ -184,7 +184,7 @@ fn a_selector_that_holds_a_volatile_label_is_told() {
     let object = proposal(web, None);
     let told = condition_of(&object, "SelectorVolatile").unwrap();
     assert_eq!(told.message, "selector changes on chart upgrade: it holds helm.sh/chart");
-    assert_eq!(condition_of(&object, SELECTOR_INFERRED), None);
+    assert_eq!(condition_of(&object, condition::SELECTOR_INFERRED), None);
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn what_was_cut_and_what_was_denied_stands_in_conditions() {
             blocked.message,
             "2 flows were denied by NetworkPolicy shop/default-deny while learning"
         );
-        let inferred = condition_of(&object, SELECTOR_INFERRED).unwrap();
+        let inferred = condition_of(&object, condition::SELECTOR_INFERRED).unwrap();
         assert_eq!(inferred.status, "True");
     }
 }

@@ -9,8 +9,8 @@ use netenf_k8s::merge::merge;
 use netenf_k8s::{Index, lower, render};
 use netenf_learn::proposal::{Outcome, Peer, Proposal, Provenance, RulePeer};
 use netenf_learn::{
-    Config, Direction, DropReason, End, Event, Learner, Observation, Provider, TcpFlags, Timestamp,
-    Transport, Verdict, Workload,
+    Caps, Config, Direction, DropReason, End, Event, Learner, Observation, Provider, TcpFlags,
+    Timestamp, Transport, Verdict, Workload,
 };
 use netenf_policy::{Connection, End as PolicyEnd, Protocol, evaluate};
 use proptest::prelude::*;
@@ -558,7 +558,7 @@ proptest! {
             let own = |outcome| proposal(outcome, &expected.subject, expected.direction);
             let stored = own(&first).map(|one| render::proposal(one, last(&first)));
             let merged = match (stored, own(&second)) {
-                (Some(stored), Some(fresh)) => merge(&stored, fresh, last(&second)),
+                (Some(stored), Some(fresh)) => merge(&stored, fresh, &Caps::default(), last(&second)),
                 (Some(stored), None) => stored,
                 (None, Some(fresh)) => render::proposal(fresh, last(&second)),
                 // DNS alone makes no proposal; with something else it does.
@@ -588,7 +588,7 @@ proptest! {
         let last = outcome.window.map(|(_, last)| last);
         for fresh in &outcome.proposals {
             let stored = render::proposal(fresh, last);
-            let mut again = merge(&stored, fresh, last);
+            let mut again = merge(&stored, fresh, &Caps::default(), last);
             let (Some(known), Some(status)) = (&stored.status, &mut again.status) else { continue };
             for (one, other) in status.rules.iter_mut().zip(&known.rules) {
                 one.count = other.count;

@@ -218,8 +218,12 @@ impl<D: Directory> Placer<'_, D> {
         Peer { kind: Some("Dns".into()), namespace, ..Peer::default() }
     }
 
-    /// What Istio's documentation tells to allow for probes of ambient pods (case B44).
+    /// What Istio's documentation tells to allow for probes of ambient pods (case B44). ztunnel itself lets
+    /// them pass, and its policies have no rule for addresses.
     fn add_probes(&self, draft: &mut Draft, subject: u32) {
+        if self.learner.config.backend == Backend::Istio {
+            return;
+        }
         for (at, address, sum) in self.probes.get(&subject).into_iter().flatten() {
             let prefix = match address {
                 IpAddr::V4(_) => 32,

@@ -158,18 +158,11 @@ fn evidence() -> impl Strategy<Value = RuleEvidence> {
     let notes = prop::collection::vec(tricky(), 0..2);
     (peer_ref(), option::of(1..u16::MAX), 0..i64::MAX, option::of(time()), any::<bool>(), notes)
         .prop_map(|(peer, port, count, first_seen, refused, notes)| RuleEvidence {
-            peer,
-            port,
-            end_port: None,
-            protocol: Protocol::Tcp,
-            provenance: Provenance::Observed,
             count,
             first_seen,
-            last_seen: None,
             refused,
-            services: Vec::new(),
             notes,
-            example: None,
+            ..RuleEvidence::new(peer, port, Protocol::Tcp, Provenance::Observed)
         })
 }
 
