@@ -102,7 +102,7 @@ pub struct RuleEvidence {
     /// Whether a person removed the rule; it is then not added again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
-    /// How the peer was addressed: `svc/NAME:PORT`, or `direct` for a pod address.
+    /// How the peer was addressed: `svc/NAME:PORT`, or `direct` for a pod address; the first few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<String>,
     /// Remarks for the reviewer.

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, T
 use netenf_api::{
     Backend, Provenance, RuleEvidence, UncoveredPeer, Violation, WorkloadNetworkPolicy,
     WorkloadNetworkPolicyProposal, WorkloadNetworkPolicyProposalSpec,
-    WorkloadNetworkPolicyProposalStatus,
+    WorkloadNetworkPolicyProposalStatus, WorkloadNetworkPolicyStatus,
 };
 use netenf_learn as learn;
 use netenf_learn::proposal::Proposal;
@@ -17,7 +17,7 @@ use netenf_learn::{Caps, SelectorOrigin};
 
 use crate::condition::{self, SELECTOR_INFERRED};
 use crate::lifecycle::Resource;
-use crate::lifecycle::peer::{is_same, other_end};
+use crate::lifecycle::peer::{other_end, stands_for};
 use crate::time::earlier;
 use crate::{lower, render};
 
@@ -137,19 +137,26 @@ pub fn merge_uncovered(
         violations.iter().any(|one| {
             one.dst_port == item.port
                 && one.protocol == item.protocol
-                && is_same(other_end(one), &item.peer)
+                && stands_for(&item.peer, other_end(one))
         })
     };
-    let mut items = render::proposal(fresh, last).status.unwrap_or_default().uncovered;
-    items.retain(|item| !is_violation(item));
-    status::take_allowed(&cover, &mut items);
-    let (uncovered, unlisted) =
-        status::uncovered(known.uncovered, items, &identity(fresh), caps.uncovered);
+    let mut new = render::proposal(fresh, last).status.unwrap_or_default().uncovered;
+    new.retain(|item| !is_violation(item));
+    status::take_allowed(&cover, &mut new);
+    let mut items = known.uncovered;
+    for item in status::take_allowed(&cover, &mut items) {
+        status::note(&mut status.rules, item);
+    }
+    let (uncovered, unlisted) = status::uncovered(items, new, &identity(fresh), caps.uncovered);
     status.uncovered = uncovered;
     let cut: Vec<String> = fresh.truncated.iter().cloned().chain(unlisted).collect();
     let now = condition::of_selector(&known.conditions).into_iter();
     let now = now.chain(condition::truncated(&cut, last)).collect();
     status.conditions = condition::renewed(&known.conditions, now);
+    // A policy of which there is nothing to say has no status.
+    merged.status = merged.status.filter(|status| {
+        stored.status.is_some() || *status != WorkloadNetworkPolicyStatus::default()
+    });
     merged
 }
 

@@ -30,6 +30,10 @@ pub const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 /// The most ports in one rule: Cilium refuses more (case B16).
 pub const PORTS_IN_RULE: usize = 40;
 
+/// How many services or notes an entry of evidence lists: a recording may hold any number, and an object
+/// of many entries must stay below what the API server and the folder store hold.
+pub(crate) const REMARKS: usize = 16;
+
 /// Renders a proposal; `last` is the time of the newest observation.
 pub fn proposal(
     proposal: &model::Proposal,
@@ -291,8 +295,8 @@ pub(crate) fn evidence(evidence: &model::Evidence) -> RuleEvidence {
         count: i64::try_from(evidence.count).unwrap_or(i64::MAX),
         first_seen: evidence.first.and_then(time),
         last_seen: evidence.last.and_then(time),
-        services: evidence.services.iter().map(text).collect(),
-        notes: evidence.notes.iter().map(text).collect(),
+        services: evidence.services.iter().take(REMARKS).map(text).collect(),
+        notes: evidence.notes.iter().take(REMARKS).map(text).collect(),
         example: example
             .map(|(source, to)| Example { source: text(source), destination: text(to) }),
         ..RuleEvidence::new(

@@ -17,13 +17,13 @@ use super::meaning::{Meaning, protocol};
 use super::rule::{Fate, holds_port};
 use crate::lifecycle::peer::{is_same, stands_for};
 use crate::lower;
-use crate::render::{self, is_one_peer, rule_key};
+use crate::render::{self, REMARKS, is_one_peer, rule_key};
 use crate::time::{earlier, later};
 
 /// Ports from here on may be a range that a server hands out.
 const FIRST_HIGH_PORT: u16 = 1024;
 
-/// How many addresses, names, services or notes an entry lists.
+/// How many addresses and names an item lists.
 const LISTED: usize = 64;
 
 /// The entries of before with what is learned now. What was cut has no entry.
@@ -78,7 +78,7 @@ fn add(known: &mut RuleEvidence, fresh: RuleEvidence) {
     if !matches!(known.provenance, Provenance::Manual | Provenance::Infrastructure) {
         known.provenance = known.provenance.min(fresh.provenance);
     }
-    union(&mut known.services, fresh.services);
+    union(&mut known.services, fresh.services, REMARKS);
     add_notes(&mut known.notes, fresh.notes);
     add_names(&mut known.peer.names, fresh.peer.names);
     known.example = match (known.example.take(), fresh.example) {
@@ -160,7 +160,7 @@ fn add_item(known: &mut UncoveredPeer, fresh: UncoveredPeer) {
     known.selector = known.selector.take().or(fresh.selector);
     add_notes(&mut known.notes, fresh.notes);
     add_names(&mut known.peer.names, fresh.peer.names);
-    if union(&mut known.peer.addresses, fresh.peer.addresses) {
+    if union(&mut known.peer.addresses, fresh.peer.addresses, LISTED) {
         add_notes(&mut known.notes, vec![format!("more than {LISTED} addresses; these are some")]);
     }
 }
@@ -295,7 +295,7 @@ fn add_notes(known: &mut Vec<String>, fresh: Vec<String>) {
         known.push(note);
     }
     known.sort();
-    known.truncate(LISTED);
+    known.truncate(REMARKS);
 }
 
 /// Names keep their order: as they were meant, then as they were asked for.
@@ -309,11 +309,11 @@ fn add_names(known: &mut Vec<String>, fresh: Vec<String>) {
 }
 
 /// Adds what is new, sorted; whether it is more than is listed.
-fn union(known: &mut Vec<String>, fresh: Vec<String>) -> bool {
+fn union(known: &mut Vec<String>, fresh: Vec<String>, listed: usize) -> bool {
     known.extend(fresh);
     known.sort();
     known.dedup();
-    let is_over = known.len() > LISTED;
-    known.truncate(LISTED);
+    let is_over = known.len() > listed;
+    known.truncate(listed);
     is_over
 }

@@ -107,7 +107,7 @@ fn lists_within_an_entry_are_bounded() {
     }
     let status = object.status.unwrap();
     let item = &status.uncovered[0];
-    assert_eq!((status.rules[0].services.len(), item.peer.addresses.len()), (64, 64));
+    assert_eq!((status.rules[0].services.len(), item.peer.addresses.len()), (16, 64));
     assert_eq!(item.peer.names.len(), 64);
     assert_eq!(item.notes, ["more than 64 addresses; these are some"]);
 }
@@ -168,9 +168,28 @@ fn what_a_policy_denies_or_allows_is_not_listed() {
     };
     assert_eq!(uncovered(&policy(), &[]), 1);
     assert_eq!(uncovered(&policy(), std::slice::from_ref(&denied)), 0);
+    let mut several = fresh.clone();
+    several.uncovered[0].peer.addresses =
+        ["203.0.113.7", "203.0.113.8"].map(|address| address.parse().unwrap()).to_vec();
+    let told = std::slice::from_ref(&denied);
+    let merged = merge_uncovered(&policy(), &several, told, &caps, None);
+    assert_eq!(merged.status.unwrap().uncovered, [], "one name of several addresses is one");
     let mut open = policy();
     open.spec.kubernetes.as_mut().unwrap().egress = Some(vec![NetworkPolicyEgressRule::default()]);
     assert_eq!(uncovered(&open, &[]), 0);
+    let listed = merge_uncovered(&policy(), &fresh, &[], &caps, None);
+    open.status = listed.status;
+    let cleared = merge_uncovered(&open, &learned("db:5432"), &[], &caps, None).status.unwrap();
+    assert_eq!(cleared.uncovered, []);
+    assert_eq!(cleared.rules.iter().filter(|rule| rule.port == Some(443)).count(), 1);
+}
+
+#[test]
+fn a_policy_of_which_there_is_nothing_to_say_stays_as_it_is() {
+    let mut written = policy();
+    written.status = None;
+    let fresh = learned("db:5432");
+    assert_eq!(merge_uncovered(&written, &fresh, &[], &Caps::default(), None), written);
 }
 
 #[test]
