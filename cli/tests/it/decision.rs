@@ -98,6 +98,9 @@ fn without_a_rule() -> String {
     underway["flow"]["l4"]["TCP"] =
         json!({"source_port": 40_100, "destination_port": 6_000, "flags": {"ACK": true}});
     underway["flow"].as_object_mut().unwrap().remove("is_reply");
+    for flow in [&mut ping, &mut underway] {
+        flow["flow"]["time"] = "2026-09-02T12:10:00Z".into();
+    }
     format!("{ping}\n{underway}\n")
 }
 
