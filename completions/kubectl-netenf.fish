@@ -151,7 +151,7 @@ never\t'Never'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand demote" -l all -d 'All policies of the namespace'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand demote" -s A -l all-namespaces -d 'Work in all namespaces, whatever -n says'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand demote" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand allow" -l cidr -d 'Allow a network that holds the addresses that were seen' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand allow" -l cidr -d 'Allow a network that holds the addresses that were seen (repeatable: all of them together)' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand allow" -l except -d 'Further networks that --any leaves out, such as the cluster\'s own (repeatable)' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand allow" -l dry-run -d 'Show what would be done and change nothing' -r -f -a "client\t'Print what would be written'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand allow" -l dir -d 'Folder of YAML files to work on, one object a file' -r -f -a "(__fish_complete_directories)"

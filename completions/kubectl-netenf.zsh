@@ -170,7 +170,7 @@ never\:"Never"))' \
 ;;
 (allow)
 _arguments "${_arguments_options[@]}" : \
-'--cidr=[Allow a network that holds the addresses that were seen]:CIDR:_default' \
+'*--cidr=[Allow a network that holds the addresses that were seen (repeatable\: all of them together)]:CIDR:_default' \
 '*--except=[Further networks that --any leaves out, such as the cluster'\''s own (repeatable)]:CIDR:_default' \
 '--dry-run=[Show what would be done and change nothing]::client:((client\:"Print what would be written"))' \
 '--dir=[Folder of YAML files to work on, one object a file]:DIR:_files -/' \

@@ -1,5 +1,7 @@
 //! `allow`: what was seen becomes a rule, because a person says so.
 
+use std::net::IpAddr;
+
 use ipnet::IpNet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use netenf_api::{Direction, PeerRef, TargetKind, Violation};
@@ -47,14 +49,14 @@ pub(crate) struct Args {
     /// Allow every address that was seen, one by one (the default for outside peers)
     #[arg(long, group = "choice")]
     addresses: bool,
-    /// Allow a network that holds the addresses that were seen
-    #[arg(long, group = "choice", value_name = "CIDR")]
-    cidr: Option<IpNet>,
+    /// Allow a network that holds the addresses that were seen (repeatable: all of them together)
+    #[arg(long, group = "choice", value_name = "CIDR", value_parser = network)]
+    cidr: Vec<IpNet>,
     /// Allow every outside address of both IP versions
     #[arg(long, group = "choice")]
     any: bool,
     /// Further networks that --any leaves out, such as the cluster's own (repeatable)
-    #[arg(long, value_name = "CIDR", requires = "any")]
+    #[arg(long, value_name = "CIDR", requires = "any", value_parser = network)]
     except: Vec<IpNet>,
     /// Allow the pods of the peer (the default for pods), or its mesh identity
     #[arg(long, group = "choice")]
@@ -113,8 +115,8 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
 
 impl Args {
     fn choice(&self, session: &Session, object: &Resource, id: &str) -> Choice {
-        if let Some(cidr) = self.cidr {
-            return Choice::Cidr(cidr);
+        if !self.cidr.is_empty() {
+            return Choice::Networks(self.cidr.clone());
         }
         if self.any {
             let inside = INSIDE.iter().filter_map(|range| range.parse().ok());
@@ -132,6 +134,15 @@ impl Args {
             return Choice::Peer { selector };
         }
         Choice::Addresses
+    }
+}
+
+/// A network as it is typed; a single address is one of one address, but nobody means that by chance.
+fn network(text: &str) -> Result<IpNet, String> {
+    match (text.parse(), text.parse::<IpAddr>().map(IpNet::from)) {
+        (Ok(network), _) => Ok(network),
+        (Err(_), Ok(single)) => Err(format!("an address is no network; write {single}")),
+        (Err(_), Err(_)) => Err("write ADDRESS/LENGTH, for example 203.0.113.0/24".to_owned()),
     }
 }
 

@@ -42,7 +42,7 @@ fn by_a_network_that_holds_them() {
     exit 1
     ----- stderr -----
     error: cannot allow traffic in proposal shop/deployment-web-egress: 203.0.113.7/32, 203.0.113.8/32, 203.0.113.9/32 is not in 198.51.100.0/24
-    hint: allow a wider CIDR, or the addresses themselves
+    hint: give a wider CIDR, further ones beside it, or allow the addresses themselves
     ");
     environment.good(&format!("allow {id} --cidr 203.0.113.0/24 --dir policies"));
     insta::assert_snapshot!(egress(&environment), @"
@@ -170,5 +170,29 @@ fn an_id_must_mean_one_thing() {
     ----- stderr -----
     error: cannot allow traffic in proposal shop/deployment-web-egress: no labels are known that select the pods of ujr958z
     hint: give the cluster's objects with --cluster-state, or allow it as addresses
+    ");
+}
+
+#[test]
+fn an_address_is_no_network() {
+    let environment = Environment::learned();
+    let run = environment.run("allow u123 --cidr 10.0.0.12 --dir policies");
+    assert_eq!(run.code, 2, "{run}");
+    assert!(run.stderr.contains("an address is no network; write 10.0.0.12/32"), "{run}");
+    let run = environment.run("allow u123 --any --except fe80::1 --dir policies");
+    assert!(run.stderr.contains("an address is no network; write fe80::1/128"), "{run}");
+}
+
+#[test]
+fn a_network_for_pods_is_taken_with_warnings() {
+    let environment = Environment::learned();
+    let id = environment.uncovered("deployment-web-egress", "Unanswered");
+    insta::assert_snapshot!(environment.run(&format!("allow {id} --cidr 10.99.0.0/16 --dry-run --dir policies")), @"
+    exit 0
+    ----- stdout -----
+    shop/workloadnetworkpolicyproposal.networkenforcer.kubewarden.io/deployment-web-egress allows uv1v9c5 (dry run)
+    ----- stderr -----
+    warning: uv1v9c5: no address of it is known: check that it is in 10.99.0.0/16
+    warning: uv1v9c5: pods change their addresses, and some CNIs do not match pods by address at all
     ");
 }

@@ -571,7 +571,7 @@ fn help_is_for_people() {
               Allow every address that was seen, one by one (the default for outside peers)
 
           --cidr <CIDR>
-              Allow a network that holds the addresses that were seen
+              Allow a network that holds the addresses that were seen (repeatable: all of them together)
 
           --any
               Allow every outside address of both IP versions

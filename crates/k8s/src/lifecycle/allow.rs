@@ -8,7 +8,7 @@ use super::choice::{self, Choice, Target};
 use super::clear::{self, Seen};
 use super::peer::is_same;
 use super::range;
-use super::refusal::{Reason, Refusal};
+use super::refusal::{Reason, Refusal, list};
 use super::resource::Resource;
 use super::rule::{self, Addition};
 use super::wanted::{self, Wanted};
@@ -38,6 +38,15 @@ pub enum Warning {
     /// Some CNIs match nodes by identity and not by address.
     #[error("Cilium does not match nodes by address, so the rule may allow nothing there")]
     Node,
+    /// Nothing tells whether the rule allows what was seen.
+    #[error("no address of it is known: check that it is in {}", list(networks))]
+    Unchecked {
+        /// What the rule allows.
+        networks: Vec<IpNet>,
+    },
+    /// Pods come and go, and so do their addresses.
+    #[error("pods change their addresses, and some CNIs do not match pods by address at all")]
+    Pods,
     /// The spec allowed it before.
     #[error("a rule of the spec allowed it already")]
     AllowedBefore,
@@ -87,7 +96,7 @@ fn add_principal(resource: &Resource, wanted: &Wanted, choice: &Choice) -> Resul
     match choice {
         Choice::Peer { .. } => {}
         Choice::Range => return Err(Reason::NoSuggestion { id: wanted.id.clone() }),
-        Choice::Addresses | Choice::Cidr(_) | Choice::Any { .. } => {
+        Choice::Addresses | Choice::Networks(_) | Choice::Any { .. } => {
             return Err(Reason::NamesIdentities);
         }
     }
@@ -172,6 +181,14 @@ fn warnings(wanted: &Wanted, targets: &[Target]) -> Vec<Warning> {
     }
     if wanted.is_node() && targets.iter().any(|target| target.block.is_some()) {
         warnings.push(Warning::Node);
+    }
+    let networks: Vec<IpNet> = targets.iter().filter_map(|target| target.block).collect();
+    let is_any = networks.iter().any(|network| network.prefix_len() == 0);
+    if !networks.is_empty() && !is_any && choice::seen(wanted).is_empty() {
+        warnings.push(Warning::Unchecked { networks: networks.clone() });
+    }
+    if !networks.is_empty() && wanted.peer.namespace.is_some() && !wanted.is_node() {
+        warnings.push(Warning::Pods);
     }
     warnings
 }

@@ -16,8 +16,8 @@ use crate::render::{NAMESPACE_NAME, pods_of};
 pub enum Choice {
     /// Every known address of the peer, one by one.
     Addresses,
-    /// A network that the addresses of the peer are in.
-    Cidr(IpNet),
+    /// Networks that the addresses of the peer are in.
+    Networks(Vec<IpNet>),
     /// Every address of both families, save those that belong to the cluster or are private.
     Any {
         /// What stays denied.
@@ -47,7 +47,7 @@ pub(super) struct Target {
 pub(super) fn targets(choice: &Choice, wanted: &Wanted) -> Result<Vec<Target>, Reason> {
     match choice {
         Choice::Addresses => addresses(wanted),
-        Choice::Cidr(cidr) => network(cidr.trunc(), wanted),
+        Choice::Networks(networks) => in_networks(networks, wanted),
         Choice::Any { except } => any(except, wanted),
         Choice::Peer { selector } => {
             pods(wanted.selector.as_ref().or(selector.as_ref()), wanted).map(|target| vec![target])
@@ -57,27 +57,35 @@ pub(super) fn targets(choice: &Choice, wanted: &Wanted) -> Result<Vec<Target>, R
 }
 
 fn addresses(wanted: &Wanted) -> Result<Vec<Target>, Reason> {
-    let blocks = blocks(&wanted.peer);
+    let blocks = seen(wanted);
     if blocks.is_empty() {
         return Err(Reason::NoAddress { id: wanted.id.clone() });
     }
     Ok(blocks.into_iter().map(|block| target(block, None, &wanted.peer)).collect())
 }
 
-fn network(cidr: IpNet, wanted: &Wanted) -> Result<Vec<Target>, Reason> {
-    let blocks = blocks(&wanted.peer);
-    let missing: Vec<IpNet> = blocks.into_iter().filter(|block| !cidr.contains(block)).collect();
+/// The addresses that were seen. Of a network none was, whatever is known of what may be in it.
+pub(super) fn seen(wanted: &Wanted) -> Vec<IpNet> {
+    if wanted.peer.kind.as_deref() == Some("Network") { Vec::new() } else { blocks(&wanted.peer) }
+}
+
+fn in_networks(networks: &[IpNet], wanted: &Wanted) -> Result<Vec<Target>, Reason> {
+    let mut networks: Vec<IpNet> = networks.iter().map(IpNet::trunc).collect();
+    networks.sort_unstable();
+    networks.dedup();
+    let is_in = |block: &IpNet| networks.iter().any(|network| network.contains(block));
+    let missing: Vec<IpNet> = seen(wanted).into_iter().filter(|block| !is_in(block)).collect();
     if !missing.is_empty() {
-        return Err(Reason::OutsideBlocks { missing, blocks: vec![cidr] });
+        return Err(Reason::OutsideBlocks { missing, blocks: networks });
     }
-    Ok(vec![target(cidr, None, &wanted.peer)])
+    Ok(networks.into_iter().map(|network| target(network, None, &wanted.peer)).collect())
 }
 
 fn any(except: &[IpNet], wanted: &Wanted) -> Result<Vec<Target>, Reason> {
     let excluded = IpNet::aggregate(&except.iter().map(IpNet::trunc).collect());
     let overlaps =
         |block: &IpNet| excluded.iter().any(|range| range.contains(block) || block.contains(range));
-    let missing: Vec<IpNet> = blocks(&wanted.peer).into_iter().filter(overlaps).collect();
+    let missing: Vec<IpNet> = seen(wanted).into_iter().filter(overlaps).collect();
     if !missing.is_empty() {
         return Err(Reason::LeftOut { missing });
     }

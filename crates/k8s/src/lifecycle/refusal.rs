@@ -193,7 +193,7 @@ pub enum Reason {
     },
 }
 
-fn list(blocks: &[IpNet]) -> String {
+pub(super) fn list(blocks: &[IpNet]) -> String {
     blocks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
@@ -237,14 +237,16 @@ impl Reason {
                 "allow the peer of the connection in the policy of the pods behind it"
             }
             Self::NoPort { .. } => "write the rule into the spec by hand, with its port",
-            Self::NoAddress { .. } => "allow it as a CIDR, or as any",
+            Self::NoAddress { .. } => "find out where it is and allow that as a CIDR",
             Self::NoSelector { .. } => {
                 "give the cluster's objects with --cluster-state, or allow it as addresses"
             }
             Self::NoIdentity { .. } => "bring the peer into the mesh and learn again",
             Self::IsSuggestion { .. } => "accept the suggestion as a range, or leave the list",
             Self::NoSuggestion { .. } => "allow it as a peer, as addresses, as a CIDR, or as any",
-            Self::OutsideBlocks { .. } => "allow a wider CIDR, or the addresses themselves",
+            Self::OutsideBlocks { .. } => {
+                "give a wider CIDR, further ones beside it, or allow the addresses themselves"
+            }
             Self::LeftOut { .. } => "allow it as addresses, or as a CIDR",
             Self::NamesIdentities => "allow it as a peer",
             Self::DeniedElsewhere { .. } => "change that policy; status.violations names it",

@@ -106,7 +106,7 @@ fn spans_are_told_in_the_unit_they_fit(#[case] seconds: i64, #[case] expected: &
 
 /// Web talked to an address outside three times, and once to db.
 fn denied() -> Vec<Denied> {
-    let end = |peer| learn::proposal::SeenEnd { peer, labels: None };
+    let end = |peer| std::sync::Arc::new(learn::proposal::SeenEnd { peer, labels: None });
     let named = |kind: &str, name: &str| learn::proposal::Peer {
         kind: Some(kind.into()),
         namespace: Some("shop".into()),

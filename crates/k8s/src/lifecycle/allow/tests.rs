@@ -11,7 +11,7 @@ const DB: &str = "shop{app=db} 5432/TCP";
 const FTP: &str = "shop{app=ftp} 21/TCP,30000/TCP,30037/TCP";
 
 fn cidr(text: &str) -> Choice {
-    Choice::Cidr(text.parse().unwrap())
+    Choice::Networks(text.split(',').map(|text| text.parse().unwrap()).collect())
 }
 
 fn any() -> Choice {
@@ -44,6 +44,7 @@ fn net(text: &str) -> IpNet {
 #[case::an_address("u3f9k", Choice::Addresses, &[DNS, DB, FTP, "203.0.113.7/32 443/TCP"])]
 #[case::every_address("u3x0a", Choice::Addresses, &[DNS, DB, FTP, "198.51.100.3/32 443/TCP", "2001:db8::9/128 443/TCP"])]
 #[case::a_network("u3f9k", cidr("203.0.113.9/24"), &[DNS, DB, FTP, "203.0.113.0/24 443/TCP"])]
+#[case::several_networks("u3x0a", cidr("2001:db8::/64,198.51.100.0/24"), &[DNS, DB, FTP, "198.51.100.0/24 443/TCP", "2001:db8::/64 443/TCP"])]
 #[case::anything("u3f9k", any(), &[DNS, DB, FTP, "0.0.0.0/0 -10.0.0.0/8 443/TCP", "::/0 -fd00::/8 443/TCP"])]
 #[case::pods("ucron", peer(), &["jobs{job=nightly} 8080/TCP", DNS, DB, FTP])]
 #[case::pods_that_are_told("udark", Choice::Peer { selector: Some(labels("dark")) }, &["jobs{app=dark} 8080/TCP", DNS, DB, FTP])]
@@ -76,6 +77,7 @@ fn a_rule_is_added_in_its_place(
 #[case::an_address_as_a_peer("u3f9k", peer(), Reason::NoSelector { id: "u3f9k".into() })]
 #[case::another_network("u3f9k", cidr("198.51.100.0/24"), Reason::OutsideBlocks { missing: vec![net("203.0.113.7/32")], blocks: vec![net("198.51.100.0/24")] })]
 #[case::one_of_two_addresses("u3x0a", cidr("198.51.100.0/24"), Reason::OutsideBlocks { missing: vec![net("2001:db8::9/128")], blocks: vec![net("198.51.100.0/24")] })]
+#[case::in_neither_of_two_networks("u3f9k", cidr("198.51.100.0/24,192.0.2.0/24"), Reason::OutsideBlocks { missing: vec![net("203.0.113.7/32")], blocks: vec![net("192.0.2.0/24"), net("198.51.100.0/24")] })]
 #[case::in_a_private_range("u7vm", any(), Reason::LeftOut { missing: vec![net("10.0.0.200/32")] })]
 #[case::no_range("u3f9k", Choice::Range, Reason::NoSuggestion { id: "u3f9k".into() })]
 #[case::a_range_as_a_peer("s1range", peer(), Reason::IsSuggestion { id: "s1range".into() })]
@@ -89,6 +91,34 @@ fn what_cannot_be_a_rule_is_refused(
 ) {
     assert_eq!(refused(proposal(), id, &choice), expected);
     assert!(!expected.next_step().is_empty() && !expected.to_string().ends_with('.'));
+}
+
+/// Goldmane tells of a private network and of no address; what nodes have may be in it, or not.
+#[test]
+fn what_may_be_in_a_network_is_not_what_was_seen() {
+    let mut object: Resource = proposal().into();
+    let item = &mut object.uncovered_mut()[0];
+    item.peer.kind = Some("Network".to_owned());
+    item.peer.addresses = vec!["10.0.0.11".to_owned()];
+    assert_eq!(
+        refused(object.clone(), "u3f9k", &Choice::Addresses),
+        Reason::NoAddress { id: "u3f9k".into() }
+    );
+    let allowed = allow(&object, "u3f9k", &cidr("172.16.0.0/12")).unwrap();
+    assert_eq!(allowed.warnings, [Warning::Unchecked { networks: vec![net("172.16.0.0/12")] }]);
+}
+
+#[rstest]
+#[case::nothing_to_say("u3f9k", cidr("203.0.113.0/24"), &[])]
+#[case::not_known_to_be_there("ubno", cidr("192.0.2.0/24"), &[Warning::Unchecked { networks: vec![net("192.0.2.0/24")] }])]
+#[case::pods("ucron", cidr("10.99.0.0/16"), &[Warning::Unchecked { networks: vec![net("10.99.0.0/16")] }, Warning::Pods])]
+#[case::a_node("u8node", Choice::Addresses, &[Warning::Node])]
+fn a_rule_that_may_not_do_what_is_meant_is_told(
+    #[case] id: &str,
+    #[case] choice: Choice,
+    #[case] expected: &[Warning],
+) {
+    assert_eq!(allowed(id, &choice).warnings, expected);
 }
 
 #[test]

@@ -154,8 +154,22 @@ impl<D: Directory> Placer<'_, D> {
             }
         }
         sum.addresses.extend(self.addresses(end, sum.reason));
+        sum.notes.extend(self.hint(end));
         let port = self.traffic(id).at.map(|(_, port)| port);
         (Item { peer, protocol: self.protocol(id), port }, sum)
+    }
+
+    /// What an end may be of which no address was seen: a hint to a person, and nothing to allow by.
+    fn hint(&self, id: u32) -> Option<Arc<str>> {
+        let Party::Network(Network::Private) = &self.learner.parties[id as usize].party else {
+            return None;
+        };
+        let mut nodes = self.learner.directory.node_addresses(None);
+        nodes.sort_unstable();
+        let (shown, more) = (nodes.iter().take(5), nodes.len().saturating_sub(5));
+        let shown = shown.map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!nodes.is_empty()).then(|| format!("may be a node: {shown}{rest}").into())
     }
 
     /// Addresses by which a person may allow an end that no selector means.
@@ -166,7 +180,6 @@ impl<D: Directory> Placer<'_, D> {
                 peer::node_addresses(directory, name, workload.as_ref())
             }
             Party::Router { node } => directory.node_addresses(Some(node)),
-            Party::Network(Network::Private) => directory.node_addresses(None),
             // What else listens on its hosts is another matter.
             Party::ApiServer if reason == Some(Reason::ApiServer) => {
                 self.api_server.iter().flat_map(|target| target.addresses.clone()).collect()
