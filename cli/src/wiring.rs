@@ -11,6 +11,7 @@ use netenf_learn::{Backend, Config, Learner, Provider, Workload};
 use crate::error::CommandError;
 use crate::output::tell;
 
+pub(crate) mod pods;
 mod progress;
 pub(crate) mod select;
 pub(crate) mod state;

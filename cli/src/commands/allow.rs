@@ -3,15 +3,15 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use netenf_api::{Direction, PeerRef, TargetKind, Violation};
-use netenf_k8s::lifecycle::{self, Choice};
+use netenf_api::{Direction, PeerRef, Violation};
+use netenf_k8s::lifecycle::{self, Choice, MIN_PREFIX, is_named};
 use netenf_store::{Resource, Stored, Verb};
 
 use super::learn::DryRun;
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
 use crate::output::{self, escaped, print, tell};
+use crate::wiring::pods;
 use crate::wiring::store::Session;
 
 /// Ranges that "any outside address" leaves out: private and link-local ones, which are never outside.
@@ -29,8 +29,8 @@ const INSIDE: [&str; 9] = [
 
 /// Add a rule for something uncovered, for a violation, or for a suggested range
 ///
-/// IDs are those that get -o yaml, diff and the preflight show; the start of one is enough while it is
-/// unique. An outside peer is allowed by its addresses unless something else is chosen; nothing is ever
+/// IDs are those that get -o yaml, diff and the preflight show; the first four characters of one are enough while
+/// they are unique. An outside peer is allowed by its addresses unless something else is chosen; nothing is ever
 /// widened unasked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -82,7 +82,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
             }
         };
         let (_, object, ids) = &mut changed[at];
-        let allowed = lifecycle::allow(object, id, &args.choice(&session, object, id))?;
+        let allowed = lifecycle::allow(object, id, &args.choice(&session, object, id)?)?;
         for warning in &allowed.warnings {
             tell(&escaped(&format!("warning: {}: {warning}", allowed.id)));
         }
@@ -114,26 +114,34 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
 // === impl Args ===
 
 impl Args {
-    fn choice(&self, session: &Session, object: &Resource, id: &str) -> Choice {
+    fn choice(
+        &self,
+        session: &Session,
+        object: &Resource,
+        id: &str,
+    ) -> Result<Choice, CommandError> {
         if !self.cidr.is_empty() {
-            return Choice::Networks(self.cidr.clone());
+            return Ok(Choice::Networks(self.cidr.clone()));
         }
         if self.any {
             let inside = INSIDE.iter().filter_map(|range| range.parse().ok());
-            return Choice::Any { except: inside.chain(self.except.iter().copied()).collect() };
+            let except = inside.chain(self.except.iter().copied()).collect();
+            return Ok(Choice::Any { except });
         }
-        if object.suggestions().iter().any(|one| one.id.starts_with(id)) {
-            return Choice::Range;
+        if object.suggestions().iter().any(|one| is_named(&one.id, id)) {
+            return Ok(Choice::Range);
         }
         // An address of a pod is soon another pod's: pods are allowed by their labels.
         let peer = peer(object, id);
-        let target = peer.and_then(|peer| peer.kind.as_deref()?.parse::<TargetKind>().ok());
+        let is_pods = peer.is_some_and(|peer| {
+            peer.namespace.is_some() && peer.kind.as_deref() != Some("NetworkSet")
+        });
         let identity = object.istio().is_some();
-        if self.peer || (!self.addresses && (target.is_some() || identity)) {
-            let selector = peer.zip(target).and_then(|(peer, kind)| selector(session, peer, kind));
-            return Choice::Peer { selector };
+        if self.peer || (!self.addresses && (is_pods || identity)) {
+            let selector = peer.map_or(Ok(None), |peer| pods::selector(session, peer))?;
+            return Ok(Choice::Peer { selector });
         }
-        Choice::Addresses
+        Ok(Choice::Addresses)
     }
 }
 
@@ -148,29 +156,13 @@ fn network(text: &str) -> Result<IpNet, String> {
 
 /// The peer that the id is about.
 fn peer<'a>(object: &'a Resource, id: &str) -> Option<&'a PeerRef> {
-    let uncovered = object.uncovered().iter().find(|item| item.id.starts_with(id));
-    let violated = violations(object).iter().find(|one| one.id.starts_with(id));
+    let uncovered = object.uncovered().iter().find(|item| is_named(&item.id, id));
+    let violated = violations(object).iter().find(|one| is_named(&one.id, id));
     let end = |one: &'a Violation| match one.direction {
         Direction::Egress => &one.dest,
         Direction::Ingress => &one.source,
     };
     uncovered.map(|item| &item.peer).or(violated.map(end))
-}
-
-/// The labels of a workload's pods, where a proposal or policy of its own names them.
-fn selector(session: &Session, peer: &PeerRef, kind: TargetKind) -> Option<LabelSelector> {
-    let own = |stored: &&Stored| {
-        let object = &stored.object;
-        let target = match (object.as_proposal(), object.as_policy()) {
-            (Some(proposal), _) => proposal.spec.target_ref.as_ref(),
-            (_, Some(policy)) => policy.spec.target_ref.as_ref(),
-            (None, None) => None,
-        };
-        peer.namespace.as_ref() == Some(&object.key().namespace)
-            && target.is_some_and(|one| one.kind == kind && Some(&one.name) == peer.name.as_ref())
-    };
-    let mut objects = session.listing().objects.iter().filter(own);
-    objects.find_map(|stored| stored.object.kubernetes()?.pod_selector.clone())
 }
 
 fn violations(object: &Resource) -> &[Violation] {
@@ -190,13 +182,15 @@ fn owner<'a>(
         let mut suggested = object.suggestions().iter().map(|one| one.id.as_str());
         let mut violated = violations(object).iter().map(|one| one.id.as_str());
         namespace.is_none_or(|namespace| object.key().namespace == namespace)
-            && (ids.any(|own| own.starts_with(id))
-                || suggested.any(|own| own.starts_with(id))
-                || violated.any(|own| own.starts_with(id)))
+            && (ids.any(|own| is_named(own, id))
+                || suggested.any(|own| is_named(own, id))
+                || violated.any(|own| is_named(own, id)))
     };
     let found: Vec<&Stored> = session.listing().objects.iter().filter(owns).collect();
     match found.as_slice() {
         [one] => Ok(one),
+        [] if id.len() < MIN_PREFIX => Err(CommandError::no(format!("the id {id:?} is too short"))
+            .hint(format!("give at least {MIN_PREFIX} characters of it"))),
         [] => Err(CommandError::no(format!("nothing has the id {id:?}"))
             .hint("kubectl netenf diff shows the ids of proposals; get -o yaml shows all")),
         many => {

@@ -1,7 +1,7 @@
 //! `promote`: a proposal becomes a policy, a policy protects.
 
 use netenf_api::{Mode, WorkloadNetworkPolicy};
-use netenf_k8s::lifecycle::{self, Reason, Refusal, Selection as Accepted, WithoutRules};
+use netenf_k8s::lifecycle::{self, Reason, Refusal, Selection as Accepted, WithoutRules, is_named};
 use netenf_k8s::preflight::{self, Facts, Item, Limits, Verdict};
 use netenf_store::{Change, Key, Record, Resource, Stored, Verb};
 use serde_json::json;
@@ -187,9 +187,9 @@ impl Args {
     fn check_ids(&self, found: &[&Stored]) -> Result<(), CommandError> {
         let known = |id: &str| {
             let mut items = found.iter().flat_map(|stored| stored.object.uncovered());
-            id == "all" || items.any(|item| item.id.starts_with(id))
+            id == "all" || items.any(|item| is_named(&item.id, id))
         };
-        match self.accept_uncovered.iter().find(|id| id.is_empty() || !known(id)) {
+        match self.accept_uncovered.iter().find(|id| !known(id)) {
             None => Ok(()),
             Some(id) => Err(CommandError::no(format!(
                 "nothing uncovered in what is named has the id {id:?}"
@@ -212,8 +212,7 @@ impl Args {
             return Ok(lifecycle::accept_uncovered(object, Accepted::All)?);
         }
         // With several objects an id belongs to one of them.
-        let own =
-            |id: &&String| object.uncovered().iter().any(|item| item.id.starts_with(id.as_str()));
+        let own = |id: &&String| object.uncovered().iter().any(|item| is_named(&item.id, id));
         let ids: Vec<String> = self.accept_uncovered.iter().filter(own).cloned().collect();
         if ids.is_empty() {
             Ok(object.clone())

@@ -140,8 +140,8 @@ fn an_id_must_mean_one_thing() {
     insta::assert_snapshot!(environment.run("allow u --dir policies"), @r#"
     exit 1
     ----- stderr -----
-    error: the id "u" could be of proposal shop/deployment-web-egress, proposal shop/deployment-web-ingress, proposal shop/statefulset-db-ingress
-    hint: write more of the id, or name the namespace with -n
+    error: the id "u" is too short
+    hint: give at least 4 characters of it
     "#);
     insta::assert_snapshot!(environment.run("allow nothing --dir policies"), @r#"
     exit 1
@@ -169,7 +169,7 @@ fn an_id_must_mean_one_thing() {
     exit 1
     ----- stderr -----
     error: cannot allow traffic in proposal shop/deployment-web-egress: no labels are known that select the pods of ujr958z
-    hint: give the cluster's objects with --cluster-state, or allow it as addresses
+    hint: learn again with --cluster-state, which tells the labels of pods, or write the rule by hand
     ");
 }
 
@@ -195,4 +195,37 @@ fn a_network_for_pods_is_taken_with_warnings() {
     warning: uv1v9c5: no address of it is known: check that it is in 10.99.0.0/16
     warning: uv1v9c5: pods change their addresses, and some CNIs do not match pods by address at all
     ");
+}
+
+/// With the pod's object it is known by its name, without it by its labels.
+#[test]
+fn a_violation_of_a_bare_pod_is_allowed_by_its_labels() {
+    for state in ["--cluster-state state.yaml --cluster-state toolbox.yaml", ""] {
+        let environment = Environment::learned();
+        environment.good("promote deployment/api --direction ingress -n shop --dir policies");
+        environment.write("toolbox.jsonl", recording::of_a_bare_pod());
+        environment.write("toolbox.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: toolbox, namespace: shop, labels: {run: toolbox}}\nstatus: {podIPs: [{ip: 10.244.1.61}]}\n");
+        environment.good(&format!("learn --input-file toolbox.jsonl {state} --dir policies"));
+        let list = environment.good("get deployment-api-ingress --dir policies -o json");
+        let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+        let id = list["items"][0]["status"]["violations"][0]["id"].as_str().unwrap();
+        let run = environment.run(&format!("allow {id} --addresses --dir policies"));
+        assert!(run.code == 1 && run.stderr.contains("no address of"), "{run}");
+        environment.good(&format!("allow {id} --dir policies"));
+        let policy = environment.read("policies/shop/deployment-api-ingress.policy.yaml");
+        assert!(policy.contains("run: toolbox"), "{policy}");
+    }
+}
+
+#[test]
+fn too_little_of_an_id_names_nothing() {
+    let environment = Environment::learned();
+    let id = environment.uncovered("deployment-web-egress", "External");
+    insta::assert_snapshot!(environment.run(&format!("allow {} --dir policies", &id[..3])), @r#"
+    exit 1
+    ----- stderr -----
+    error: the id "ujr" is too short
+    hint: give at least 4 characters of it
+    "#);
+    environment.good(&format!("allow {} --dir policies", &id[..4]));
 }

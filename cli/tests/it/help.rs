@@ -556,9 +556,9 @@ fn help_is_for_people() {
     ----- stdout -----
     Add a rule for something uncovered, for a violation, or for a suggested range
 
-    IDs are those that get -o yaml, diff and the preflight show; the start of one is enough while it is
-    unique. An outside peer is allowed by its addresses unless something else is chosen; nothing is ever
-    widened unasked.
+    IDs are those that get -o yaml, diff and the preflight show; the first four characters of one are
+    enough while they are unique. An outside peer is allowed by its addresses unless something else is
+    chosen; nothing is ever widened unasked.
 
     Usage: kubectl netenf allow [OPTIONS] <ID>...
 

@@ -47,3 +47,26 @@ pub(crate) fn suggestion(environment: &Environment) -> String {
     let list: Value = serde_json::from_str(&list).unwrap();
     list["items"][0]["status"]["suggestions"][0]["id"].as_str().unwrap().to_owned()
 }
+
+/// A pod without a workload that talks to api.
+pub(crate) fn of_a_bare_pod() -> String {
+    let mut open = flow();
+    open["flow"]["uuid"] = "toolbox".into();
+    open["flow"]["time"] = "2026-09-02T12:00:00Z".into();
+    open["flow"]["IP"]["source"] = "10.244.1.61".into();
+    open["flow"]["l4"]["TCP"]["source_port"] = 40_961.into();
+    let pod = serde_json::json!({"namespace": "shop", "labels": ["k8s:run=toolbox"], "pod_name": "toolbox"});
+    open["flow"]["source"] = pod.clone();
+    let mut answer = open.clone();
+    answer["flow"]["source"] = open["flow"]["destination"].clone();
+    answer["flow"]["destination"] = pod;
+    answer["flow"]["IP"] = serde_json::json!({
+        "source": open["flow"]["IP"]["destination"], "destination": "10.244.1.61", "ipVersion": "IPv4",
+    });
+    answer["flow"]["l4"]["TCP"] = serde_json::json!({
+        "source_port": open["flow"]["l4"]["TCP"]["destination_port"], "destination_port": 40_961,
+        "flags": {"SYN": true, "ACK": true},
+    });
+    answer["flow"]["is_reply"] = true.into();
+    format!("{open}\n{answer}\n")
+}

@@ -41,6 +41,7 @@ pub use allow::{Allowed, Warning, allow};
 pub use choice::Choice;
 pub use demote::{Demoted, Step, demote, demote_to};
 pub use history::{Record, Revision, Verb, rollback};
+pub use identifier::{MIN_PREFIX, is_named};
 pub use order::sort_rules;
 pub use permit::{Basis, Permit, Permitted, permits};
 pub use promote::{WithoutRules, is_leftover, promote, set_mode};

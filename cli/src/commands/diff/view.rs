@@ -120,7 +120,10 @@ impl Seen {
                     all.iter().map(|one| output::peer(&one.peer)).collect();
                 names.sort();
                 names.dedup();
-                let note = format!("seen, if this is {}", names.join(" or "));
+                let more = names.len().saturating_sub(3);
+                names.truncate(3);
+                let rest = if more > 0 { format!(" or {more} more") } else { String::new() };
+                let note = format!("seen, if this is {}{rest}", names.join(" or "));
                 Self { notes: vec![note], ..Self::default() }
             }
         }

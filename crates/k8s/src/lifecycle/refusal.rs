@@ -56,6 +56,12 @@ pub enum Reason {
         /// The id that was given.
         id: String,
     },
+    /// Too little of an id is no name of an entry.
+    #[error("{id:?} is too short for an id")]
+    ShortId {
+        /// The id that was given.
+        id: String,
+    },
     /// Several entries begin with that id.
     #[error("the id {id} could be {}", candidates.join(" or "))]
     AmbiguousId {
@@ -229,6 +235,7 @@ impl Reason {
             }
             Self::NotAStepBack { .. } => "see `get` for its mode",
             Self::UnknownId { .. } => "kubectl netenf get -o yaml shows the ids",
+            Self::ShortId { .. } => "give at least 4 characters of the id",
             Self::AmbiguousId { .. } => "give more of the id",
             Self::ProtocolWithoutRule { .. } => {
                 "accept its loss with promote --accept-uncovered, or allow it in a policy of the CNI"
@@ -239,7 +246,7 @@ impl Reason {
             Self::NoPort { .. } => "write the rule into the spec by hand, with its port",
             Self::NoAddress { .. } => "find out where it is and allow that as a CIDR",
             Self::NoSelector { .. } => {
-                "give the cluster's objects with --cluster-state, or allow it as addresses"
+                "learn again with --cluster-state, which tells the labels of pods, or write the rule by hand"
             }
             Self::NoIdentity { .. } => "bring the peer into the mesh and learn again",
             Self::IsSuggestion { .. } => "accept the suggestion as a range, or leave the list",

@@ -131,7 +131,7 @@ status:
   uncovered:
   - {id: u3f9k, peer: {kind: External, address: 203.0.113.7, names: [api.example.com]}, port: 443, protocol: TCP,
      reason: External, count: 97, firstSeen: 2026-09-01T10:00:00Z, lastSeen: 2026-09-02T10:00:00Z}
-  - {id: u3x0a, peer: {kind: External, address: '2001:db8::9', addresses: ['2001:db8::9', 198.51.100.3]}, port: 443,
+  - {id: u3f9x, peer: {kind: External, address: '2001:db8::9', addresses: ['2001:db8::9', 198.51.100.3]}, port: 443,
      protocol: TCP, reason: External, count: 3, firstSeen: 2026-08-01T10:00:00Z, lastSeen: 2026-09-03T10:00:00Z}
   - {id: u7vm, peer: {kind: External, address: 10.0.0.200}, port: 443, protocol: TCP, reason: External, count: 5}
   - {id: u8node, peer: {kind: Node, name: n1, address: 10.0.0.4}, port: 9100, protocol: TCP, reason: Node, count: 1}
@@ -194,7 +194,7 @@ status:
   - {id: k7m2q9x4, direction: Egress, source: {kind: Deployment, namespace: shop, name: web},
      dest: {kind: StatefulSet, namespace: shop, name: db}, protocol: TCP, dstPort: 6379, action: monitor, reason: NoRule,
      count: 14, firstSeen: 2026-09-01T10:00:00Z, lastSeen: 2026-09-03T10:00:00Z}
-  - {id: k8outside, direction: Egress, source: {kind: Deployment, namespace: shop, name: web},
+  - {id: k7m2side, direction: Egress, source: {kind: Deployment, namespace: shop, name: web},
      dest: {kind: External, address: 203.0.113.7}, protocol: TCP, dstPort: 443, action: monitor, reason: NoRule,
      count: 5, firstSeen: 2026-09-01T10:00:00Z, lastSeen: 2026-09-02T10:00:00Z}
   - {id: m1admin, direction: Egress, source: {kind: Deployment, namespace: shop, name: web},

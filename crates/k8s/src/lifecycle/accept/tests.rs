@@ -9,7 +9,7 @@ fn accepted(resource: &Resource) -> Vec<&str> {
 
 #[test]
 fn some_or_all_are_accepted() {
-    let ids = ["u3f".to_owned(), "uanp".to_owned()];
+    let ids = ["u3f9k".to_owned(), "uanp".to_owned()];
     let some = accept_uncovered(&proposal().into(), Selection::Ids(&ids)).unwrap();
     assert_eq!(accepted(&some), ["u3f9k", "uanp"]);
     assert_eq!(some.as_proposal().unwrap().status.as_ref().unwrap().uncovered_count, 7);

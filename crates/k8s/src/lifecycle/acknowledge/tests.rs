@@ -26,10 +26,10 @@ fn known(policy: &WorkloadNetworkPolicy) -> Vec<&str> {
 
 #[test]
 fn an_acknowledged_violation_moves_with_reason_author_and_time() {
-    let policy = acknowledged(&policy(), "k7").unwrap();
+    let policy = acknowledged(&policy(), "k7m2q").unwrap();
     assert_eq!(
         (active(&policy), known(&policy)),
-        (vec!["k8outside", "m1admin"], vec!["k7m2q9x4", "p2w8r5t1"])
+        (vec!["k7m2side", "m1admin"], vec!["k7m2q9x4", "p2w8r5t1"])
     );
     let entry = &status(&policy).acknowledged_violations[0];
     assert_eq!((entry.reason.as_str(), entry.acknowledged_by.as_deref()), ("a test", Some("ben")));
@@ -40,18 +40,18 @@ fn an_acknowledged_violation_moves_with_reason_author_and_time() {
 #[test]
 fn an_id_names_one_violation() {
     let reason = |id| *acknowledged(&policy(), id).unwrap_err().reason;
-    let candidates = vec!["k7m2q9x4".to_owned(), "k8outside".to_owned()];
-    assert_eq!(reason("k"), Reason::AmbiguousId { id: "k".to_owned(), candidates });
-    assert_eq!(reason("zz"), Reason::UnknownId { id: "zz".to_owned() });
+    let candidates = vec!["k7m2q9x4".to_owned(), "k7m2side".to_owned()];
+    assert_eq!(reason("k7m2"), Reason::AmbiguousId { id: "k7m2".to_owned(), candidates });
+    assert_eq!(reason("zzzz"), Reason::UnknownId { id: "zzzz".to_owned() });
     assert_eq!(reason("p2w8r5t1"), Reason::AlreadyAcknowledged { id: "p2w8r5t1".to_owned() });
 }
 
 #[test]
 fn an_acknowledgement_can_be_undone() {
-    let once = acknowledged(&policy(), "k8outside").unwrap();
-    assert_eq!(unacknowledge(&once, "k8").unwrap(), policy());
+    let once = acknowledged(&policy(), "k7m2side").unwrap();
+    assert_eq!(unacknowledge(&once, "k7m2s").unwrap(), policy());
     let other = unacknowledge(&policy(), "p2w8r5t1").unwrap();
-    assert_eq!(active(&other), ["k7m2q9x4", "p2w8r5t1", "k8outside", "m1admin"], "newest first");
+    assert_eq!(active(&other), ["k7m2q9x4", "p2w8r5t1", "k7m2side", "m1admin"], "newest first");
     assert_eq!(status(&other).active_violation_count, 4);
     assert!(unacknowledge(&policy(), "k7m2q9x4").is_err());
 }
@@ -73,7 +73,7 @@ fn annotations_are_consumed_and_bad_ones_are_told() {
     let mut own = policy();
     let annotations = [
         ("networkenforcer.kubewarden.io/acknowledge-k7m2q9x4", "migration"),
-        ("networkenforcer.kubewarden.io/acknowledge-k8", ""),
+        ("networkenforcer.kubewarden.io/acknowledge-k7m2s", ""),
         ("networkenforcer.kubewarden.io/acknowledge-nope", "x"),
         ("networkenforcer.kubewarden.io/acknowledge-", "x"),
         ("note", "ours"),

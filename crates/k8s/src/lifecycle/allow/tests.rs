@@ -42,17 +42,17 @@ fn net(text: &str) -> IpNet {
 
 #[rstest]
 #[case::an_address("u3f9k", Choice::Addresses, &[DNS, DB, FTP, "203.0.113.7/32 443/TCP"])]
-#[case::every_address("u3x0a", Choice::Addresses, &[DNS, DB, FTP, "198.51.100.3/32 443/TCP", "2001:db8::9/128 443/TCP"])]
+#[case::every_address("u3f9x", Choice::Addresses, &[DNS, DB, FTP, "198.51.100.3/32 443/TCP", "2001:db8::9/128 443/TCP"])]
 #[case::a_network("u3f9k", cidr("203.0.113.9/24"), &[DNS, DB, FTP, "203.0.113.0/24 443/TCP"])]
-#[case::several_networks("u3x0a", cidr("2001:db8::/64,198.51.100.0/24"), &[DNS, DB, FTP, "198.51.100.0/24 443/TCP", "2001:db8::/64 443/TCP"])]
+#[case::several_networks("u3f9x", cidr("2001:db8::/64,198.51.100.0/24"), &[DNS, DB, FTP, "198.51.100.0/24 443/TCP", "2001:db8::/64 443/TCP"])]
 #[case::anything("u3f9k", any(), &[DNS, DB, FTP, "0.0.0.0/0 -10.0.0.0/8 443/TCP", "::/0 -fd00::/8 443/TCP"])]
 #[case::pods("ucron", peer(), &["jobs{job=nightly} 8080/TCP", DNS, DB, FTP])]
 #[case::pods_that_are_told("udark", Choice::Peer { selector: Some(labels("dark")) }, &["jobs{app=dark} 8080/TCP", DNS, DB, FTP])]
 #[case::a_node("u8node", Choice::Addresses, &[DNS, DB, FTP, "10.0.0.4/32 9100/TCP"])]
 #[case::without_an_address("ubno", cidr("192.0.2.0/24"), &[DNS, DB, FTP, "192.0.2.0/24 80/TCP"])]
 #[case::a_machine_beside_the_nodes("u7vm", Choice::Addresses, &[DNS, DB, FTP, "10.0.0.200/32 443/TCP"])]
-#[case::a_short_id("u3f", Choice::Addresses, &[DNS, DB, FTP, "203.0.113.7/32 443/TCP"])]
-#[case::a_range("s1", Choice::Range, &[DNS, DB, "shop{app=ftp} 21/TCP,30000-31500/TCP"])]
+#[case::the_beginning_of_an_id("u8no", Choice::Addresses, &[DNS, DB, FTP, "10.0.0.4/32 9100/TCP"])]
+#[case::a_range("s1ra", Choice::Range, &[DNS, DB, "shop{app=ftp} 21/TCP,30000-31500/TCP"])]
 fn a_rule_is_added_in_its_place(
     #[case] id: &str,
     #[case] choice: Choice,
@@ -76,14 +76,15 @@ fn a_rule_is_added_in_its_place(
 #[case::empty_labels("udark", Choice::Peer { selector: Some(LabelSelector::default()) }, Reason::NoSelector { id: "udark".into() })]
 #[case::an_address_as_a_peer("u3f9k", peer(), Reason::NoSelector { id: "u3f9k".into() })]
 #[case::another_network("u3f9k", cidr("198.51.100.0/24"), Reason::OutsideBlocks { missing: vec![net("203.0.113.7/32")], blocks: vec![net("198.51.100.0/24")] })]
-#[case::one_of_two_addresses("u3x0a", cidr("198.51.100.0/24"), Reason::OutsideBlocks { missing: vec![net("2001:db8::9/128")], blocks: vec![net("198.51.100.0/24")] })]
+#[case::one_of_two_addresses("u3f9x", cidr("198.51.100.0/24"), Reason::OutsideBlocks { missing: vec![net("2001:db8::9/128")], blocks: vec![net("198.51.100.0/24")] })]
 #[case::in_neither_of_two_networks("u3f9k", cidr("198.51.100.0/24,192.0.2.0/24"), Reason::OutsideBlocks { missing: vec![net("203.0.113.7/32")], blocks: vec![net("192.0.2.0/24"), net("198.51.100.0/24")] })]
 #[case::in_a_private_range("u7vm", any(), Reason::LeftOut { missing: vec![net("10.0.0.200/32")] })]
 #[case::no_range("u3f9k", Choice::Range, Reason::NoSuggestion { id: "u3f9k".into() })]
 #[case::a_range_as_a_peer("s1range", peer(), Reason::IsSuggestion { id: "s1range".into() })]
-#[case::unknown("x", Choice::Addresses, Reason::UnknownId { id: "x".into() })]
-#[case::nothing("", Choice::Addresses, Reason::UnknownId { id: String::new() })]
-#[case::several("u3", Choice::Addresses, Reason::AmbiguousId { id: "u3".into(), candidates: vec!["u3f9k".into(), "u3x0a".into()] })]
+#[case::unknown("xxxx", Choice::Addresses, Reason::UnknownId { id: "xxxx".into() })]
+#[case::nothing("", Choice::Addresses, Reason::ShortId { id: String::new() })]
+#[case::too_short("u8n", Choice::Addresses, Reason::ShortId { id: "u8n".into() })]
+#[case::several("u3f9", Choice::Addresses, Reason::AmbiguousId { id: "u3f9".into(), candidates: vec!["u3f9k".into(), "u3f9x".into()] })]
 fn what_cannot_be_a_rule_is_refused(
     #[case] id: &str,
     #[case] choice: Choice,
@@ -137,7 +138,7 @@ fn a_network_covers_others_too() {
     object.uncovered_mut()[1].peer.addresses.clear();
     object.uncovered_mut()[1].peer.address = Some("203.0.113.9".to_owned());
     let allowed = allow(&object, "u3f9k", &cidr("203.0.113.0/24")).unwrap();
-    assert_eq!(allowed.cleared, ["u3x0a"]);
+    assert_eq!(allowed.cleared, ["u3f9x"]);
     let rule = allowed.object.evidence().last().unwrap();
     assert_eq!(rule.count, 100);
     assert_eq!(rule.first_seen, Some(time("2026-08-01T10:00:00Z")));
@@ -149,7 +150,7 @@ fn a_network_covers_others_too() {
 #[test]
 fn any_covers_what_is_outside_and_not_what_it_leaves_out() {
     let allowed = allowed("u3f9k", &any());
-    assert_eq!(allowed.cleared, ["u3x0a"]);
+    assert_eq!(allowed.cleared, ["u3f9x"]);
     assert!(allowed.object.uncovered().iter().any(|entry| entry.id == "u7vm"));
     assert_eq!(allowed.warnings, [], "both families are allowed");
 }
@@ -183,7 +184,7 @@ fn a_port_joins_the_rule_of_its_peer() {
 
 #[test]
 fn an_allowed_violation_is_none_any_more() {
-    let allowed = allow(&policy().into(), "k8", &Choice::Addresses).unwrap();
+    let allowed = allow(&policy().into(), "k7m2s", &Choice::Addresses).unwrap();
     assert_eq!(allowed.cleared, ["u3f9k"], "the same peer was uncovered");
     let status = allowed.object.as_policy().unwrap().status.clone().unwrap();
     let ids: Vec<&str> = status.violations.iter().map(|violation| &*violation.id).collect();
@@ -240,7 +241,7 @@ fn a_policy_of_both_directions_goes_by_the_violation() {
     own.status.as_mut().unwrap().violations[1].source.kind = None;
     own.status.as_mut().unwrap().violations[1].source.namespace = None;
     own.status.as_mut().unwrap().violations[1].source.name = None;
-    let allowed = allow(&own.into(), "k8outside", &Choice::Addresses).unwrap();
+    let allowed = allow(&own.into(), "k7m2side", &Choice::Addresses).unwrap();
     assert_eq!(rules(&allowed.object), [DB, "192.0.2.7/32 443/TCP"]);
     let spec = allowed.object.kubernetes().unwrap();
     assert_eq!(spec.ingress.as_ref().unwrap().len(), 1);

@@ -46,7 +46,7 @@ fn what_was_seen_and_denied_is_uncovered_then() {
     let status = proposal_of(demote(&policy(), None)).status.unwrap();
     let seen: Vec<(&str, UncoveredReason)> =
         status.uncovered.iter().map(|entry| (entry.id.as_str(), entry.reason)).collect();
-    // The violation k8outside is the uncovered peer u3f9k.
+    // The violation k7m2side is the uncovered peer u3f9k.
     let expected = [
         ("u3f9k", UncoveredReason::External),
         ("k7m2q9x4", UncoveredReason::NoSelector),

@@ -18,7 +18,7 @@ fn revision(object: impl Into<Resource>) -> Revision {
 #[test]
 fn the_spec_is_as_it_was_and_what_was_seen_stays() {
     let old: Resource = policy().into();
-    let now = allow(&old, "k8outside", &Choice::Addresses).unwrap().object;
+    let now = allow(&old, "k7m2side", &Choice::Addresses).unwrap().object;
     assert_eq!(rules(&now).len(), 2);
     let back = rollback(&now, &revision(policy())).unwrap();
     assert_eq!(back.as_policy().unwrap().spec, policy().spec);
