@@ -164,8 +164,8 @@ fn another_mode_is_a_difference() {
     exit 1
     ----- stdout -----
     policy shop/statefulset-db-ingress
-      allow     <- shop{app=api}        5432/TCP  seen, if this is shop/cronjob/report or shop/deployment/api
-      allow     <- shop{app=report}     5432/TCP  seen, if this is shop/cronjob/report or shop/deployment/api
+      allow     <- shop/cronjob/report  5432/TCP  4x  last 3h ago
+      allow     <- shop/deployment/api  5432/TCP  40x  last 3h ago
       accepted  <- shop/deployment/web  9999/TCP  1x  last 15h ago  Unanswered  [ugjtth2]
     ~ state        monitor to protect
     ");

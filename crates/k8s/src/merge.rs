@@ -28,8 +28,8 @@ mod rule;
 mod status;
 
 use cover::Cover;
-pub(crate) use cover::principal_matches;
 pub use cover::{istio_allows, network_policy_allows};
+pub(crate) use cover::{principal_matches, selects_all};
 use limit::Room;
 
 /// Merges what is learned now into the stored proposal; `last` is the time of the newest observation.

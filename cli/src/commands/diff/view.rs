@@ -257,6 +257,9 @@ fn seen_as(permit: &Permit<'_>) -> Option<String> {
     let named = |one: &&&RuleEvidence| {
         !matches!(one.peer.kind.as_deref(), Some("External" | "Probe") | None)
     };
+    if all.iter().any(|one| one.selector.is_some() && one.selector != peer.pod_selector) {
+        return None;
+    }
     let mut names: Vec<String> =
         all.iter().filter(named).map(|one| output::peer(&one.peer)).collect();
     names.sort();

@@ -1,8 +1,8 @@
 //! Which rule of a spec the evidence of a peer is for.
 //!
 //! Evidence names a workload, the spec its labels. Evidence that tells how the peer was selected finds its
-//! rule by that; else the one rule that fits is it, and where more than one does, none is touched. A peer
-//! with many ports has several rules with the same peers, which are one here.
+//! rule by that; else the one rule that fits is it, and where more than one does, none is touched: a label
+//! may well carry the name of another workload. A peer with many ports has several rules with the same peers, which are one here.
 
 use k8s_openapi::api::networking::v1::{NetworkPolicyPeer, NetworkPolicyPort};
 use netenf_api::{Direction, PeerRef};
@@ -42,8 +42,7 @@ pub(super) fn rules(
     let all = evidenced(object, peer);
     let exact =
         |rule: &Rule| rule.ports.len() == all.len() && all.iter().all(|port| names(rule, port));
-    let labelled = |rule: &Rule| rule.peers.iter().any(|own| is_labelled(own, peer));
-    positions(narrow(narrow(fitting, exact), labelled))
+    positions(narrow(fitting, exact))
 }
 
 /// The one rule, or why there is not one.
@@ -114,11 +113,4 @@ fn evidenced(object: &Resource, peer: &PeerRef) -> Vec<NetworkPolicyPort> {
 
 fn names(rule: &Rule, port: &NetworkPolicyPort) -> bool {
     rule.ports.iter().any(|own| rule::is_equal(own, port))
-}
-
-/// Whether a label of the pods has the name of the peer as its value.
-fn is_labelled(own: &NetworkPolicyPeer, peer: &PeerRef) -> bool {
-    let labels = own.pod_selector.as_ref().and_then(|selector| selector.match_labels.as_ref());
-    let name = peer.name.as_deref();
-    labels.is_some_and(|labels| labels.values().any(|value| Some(value.as_str()) == name))
 }

@@ -1,7 +1,8 @@
 //! What a spec allows, and which evidence each of its rules rests on.
 //!
-//! Evidence names a workload, a spec the labels of its pods. Where nothing ties the two together, all that may
-//! be meant is told and nothing is guessed: a label may well carry the name of another workload.
+//! Evidence names a workload, a spec the labels of its pods. Evidence that tells how the pods were selected is
+//! for the rule that selects them so, or else for one that selects them all. Where it does not, all that may be
+//! meant is told and nothing is guessed: a label may well carry the name of another workload.
 
 use ipnet::IpNet;
 use k8s_openapi::api::networking::v1::{NetworkPolicyPeer, NetworkPolicyPort};
@@ -14,8 +15,9 @@ use super::choice::named_namespace;
 use super::peer::{blocks, is_same};
 use super::resource::Resource;
 use super::rule::{self, Rule};
-use crate::merge::principal_matches;
-use crate::render::NAMESPACE_NAME;
+use crate::lower;
+use crate::merge::{principal_matches, selects_all};
+use crate::render::{NAMESPACE_NAME, pods_of};
 
 /// One peer and port that a spec allows.
 #[derive(Debug, Clone, PartialEq)]
@@ -193,7 +195,7 @@ fn grouped(rules: &[Admission]) -> Vec<Admission> {
     peers
 }
 
-/// Everything that was seen of one end and is not refused.
+/// Everything that was seen of one end, selected in one way, and is not refused.
 struct Seen<'a> {
     peer: &'a PeerRef,
     entries: Vec<&'a RuleEvidence>,
@@ -206,7 +208,10 @@ fn seen(object: &Resource, direction: Direction) -> Vec<Seen<'_>> {
         return ends;
     }
     for entry in object.evidence().iter().filter(|entry| !entry.refused) {
-        match ends.iter_mut().find(|end| is_same(end.peer, &entry.peer)) {
+        let is_known = |end: &&mut Seen<'_>| {
+            is_same(end.peer, &entry.peer) && end.entries[0].selector == entry.selector
+        };
+        match ends.iter_mut().find(is_known) {
             Some(end) => end.entries.push(entry),
             None => ends.push(Seen { peer: &entry.peer, entries: vec![entry] }),
         }
@@ -219,8 +224,24 @@ fn seen(object: &Resource, direction: Direction) -> Vec<Seen<'_>> {
 impl Seen<'_> {
     /// The peers of the spec that it may be for.
     fn meant(&self, peers: &[Admission]) -> Vec<usize> {
+        let selector = self.entries.iter().find_map(|entry| entry.selector.as_ref());
+        let Some((namespace, selector)) = self.peer.namespace.as_deref().zip(selector) else {
+            return self.fitting(peers, |peer| peer.may_be(self.peer));
+        };
+        let written = Permitted::Peer(plain_peer(&pods_of(namespace, selector.clone()), namespace));
+        let exact = self.fitting(peers, |peer| *peer == written);
+        if !exact.is_empty() {
+            return exact;
+        }
+        // A person widened it; of several that admit the pods one is as good as the other.
+        let wider = self.fitting(peers, |peer| peer.may_be(self.peer) && peer.selects(selector));
+        wider.into_iter().take(1).collect()
+    }
+
+    /// Those of the peers that are wanted and have all of its ports, or else some.
+    fn fitting(&self, peers: &[Admission], wanted: impl Fn(&Permitted) -> bool) -> Vec<usize> {
         let fits = |(peer, ports): &Admission, entry: &RuleEvidence| {
-            peer.may_be(self.peer) && ports.iter().any(|port| names(port.as_ref(), entry))
+            wanted(peer) && ports.iter().any(|port| names(port.as_ref(), entry))
         };
         let positions = |wanted: &dyn Fn(&Admission) -> bool| -> Vec<usize> {
             (0..peers.len()).filter(|position| wanted(&peers[*position])).collect()
@@ -300,6 +321,20 @@ fn port_of(entry: &RuleEvidence) -> NetworkPolicyPort {
 // === impl Permitted ===
 
 impl Permitted {
+    /// Whether it admits all pods that the selector selects, wherever they are.
+    fn selects(&self, pods: &LabelSelector) -> bool {
+        match self {
+            Self::Everyone => true,
+            Self::Principal(_) => false,
+            Self::Peer(peer) => {
+                peer.ip_block.is_none()
+                    && peer.pod_selector.as_ref().is_none_or(|own| {
+                        selects_all(&lower::selector(own).0, &lower::selector(pods).0)
+                    })
+            }
+        }
+    }
+
     /// Whether the end may be one of those that it admits.
     fn may_be(&self, end: &PeerRef) -> bool {
         match self {

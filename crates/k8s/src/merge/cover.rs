@@ -247,7 +247,7 @@ pub(super) fn ends_of(rule: &RulePeer) -> Vec<End> {
 }
 
 /// Whether `wide` selects all pods that `narrow` does.
-pub(super) fn selects_all(wide: &Selector, narrow: &Selector) -> bool {
+pub(crate) fn selects_all(wide: &Selector, narrow: &Selector) -> bool {
     samples(narrow).iter().all(|labels| wide.matches(labels))
 }
 

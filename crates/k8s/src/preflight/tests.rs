@@ -122,8 +122,8 @@ fn denied() -> Vec<Denied> {
         policy: ("shop".to_owned(), "deployment-web-egress".to_owned()),
         direction: Direction::Egress,
         edge: learn::proposal::SeenEdge {
-            source: end(named("Deployment", "web")).into(),
-            destination: end(destination).into(),
+            source: end(named("Deployment", "web")),
+            destination: end(destination),
             protocol: netenf_policy::Protocol::Tcp,
             port_names: Vec::new(),
             port,

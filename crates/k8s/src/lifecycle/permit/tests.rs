@@ -5,7 +5,8 @@ use rstest::rstest;
 use super::*;
 use crate::lifecycle::sample::{istio_proposal, proposal};
 
-/// A proposal for an egress: each rule as `NAMESPACE LABEL PORTS`, each entry of evidence as `NAMESPACE NAME PORT`.
+/// A proposal for an egress: each rule as `NAMESPACE LABEL PORTS`, each entry of evidence as `NAMESPACE NAME PORT`
+/// and, where it is known, the label by which it was selected.
 fn object(rules: &[&str], evidence: &[&str]) -> Resource {
     let mut own: WorkloadNetworkPolicyProposal = proposal();
     let sample = own.status.as_ref().unwrap().rules[1].clone();
@@ -19,6 +20,11 @@ fn object(rules: &[&str], evidence: &[&str]) -> Resource {
             entry.peer.namespace = Some(words[0].to_owned());
             entry.peer.name = Some(words[1].to_owned());
             entry.port = Some(words[2].parse().unwrap());
+            entry.selector = words.get(3).map(|label| {
+                let labels = label.split(',').map(|label| label.split_once('=').unwrap());
+                let labels = labels.map(|(key, value)| (key.to_owned(), value.to_owned()));
+                LabelSelector { match_labels: Some(labels.collect()), match_expressions: None }
+            });
             entry
         })
         .collect();
@@ -91,6 +97,17 @@ fn told(object: &Resource) -> Vec<String> {
 #[case::two_with_the_same_labels(&["shop app=x 80"], &["shop web 80", "shop api 80"], &["x 80: web api"])]
 #[case::a_wider_port(&["shop app=x 80-90"], &["shop web 80", "shop web 85"], &["x 80: web web"])]
 #[case::all_pods(&["shop - 80"], &["shop web 80"], &["* 80: web"])]
+#[case::as_it_was_written(
+    &["shop app=api 80", "shop app=web 80"], &["shop web 80 app=api", "shop api 80 app=web"],
+    &["api 80: web", "web 80: api"])]
+#[case::widened(
+    &["shop app=x 80", "shop app=web 80"], &["shop web 80 app=x,tier=a", "shop api 80 app=web"],
+    &["x 80: web", "web 80: api"])]
+#[case::widened_to_the_namespace(&["shop - 80"], &["shop web 80 app=x"], &["* 80: web"])]
+#[case::taken_away_by_a_person(&["shop app=y 80"], &["shop web 80 app=x"], &["y 80: -"])]
+#[case::selected_otherwise_from_one_day_on(
+    &["shop app=x 80", "shop app=y 80"], &["shop web 80 app=x", "shop web 80 app=y"],
+    &["x 80: web", "y 80: web"])]
 #[case::another_namespace(&["shop app=x 80"], &["data web 80"], &["x 80: -"])]
 #[case::a_rule_twice(&["shop app=x 80", "shop app=x 80,81"], &["shop web 80"], &["x 80: web", "x 81: -"])]
 fn a_rule_rests_on_the_evidence_that_can_only_be_its_own(

@@ -25,18 +25,35 @@ fn the_range_stands_for_what_was_listed() {
     assert!(object.suggestions().is_empty());
 }
 
-#[test]
-fn a_rule_that_another_peer_has_too_is_told_apart_by_its_ports_or_its_labels() {
+/// The sample with a rule for sftp beside the one for ftp, with the same ports.
+fn with_a_twin() -> netenf_api::WorkloadNetworkPolicyProposal {
     let mut own = proposal();
     let egress = own.spec.kubernetes.as_mut().unwrap().egress.as_mut().unwrap();
     let mut twin = egress[2].clone();
     let selector = twin.to.as_mut().unwrap()[0].pod_selector.as_mut().unwrap();
     selector.match_labels.as_mut().unwrap().insert("app".to_owned(), "sftp".to_owned());
     egress.push(twin);
+    own
+}
+
+#[test]
+fn a_rule_that_another_peer_has_too_is_told_apart_by_how_it_was_written() {
+    let mut own = with_a_twin();
+    let written = own.spec.kubernetes.as_ref().unwrap().egress.as_ref().unwrap()[2].to.clone();
+    let selector = written.unwrap()[0].pod_selector.clone();
+    let evidence = &mut own.status.as_mut().unwrap().rules;
+    let is_ftp = |rule: &&mut RuleEvidence| rule.peer.name.as_deref() == Some("ftp");
+    evidence.iter_mut().filter(is_ftp).for_each(|rule| rule.selector.clone_from(&selector));
     let allowed = allow(&own.into(), "s1range", &Choice::Range).unwrap();
     let rules = rules(&allowed.object);
     assert_eq!(rules[2], "shop{app=ftp} 21/TCP,30000-31500/TCP");
     assert_eq!(rules[3], "shop{app=sftp} 21/TCP,30000/TCP,30037/TCP");
+}
+
+#[test]
+fn a_label_that_is_like_the_name_of_the_peer_tells_nothing() {
+    let refusal = allow(&with_a_twin().into(), "s1range", &Choice::Range).unwrap_err();
+    assert!(matches!(*refusal.reason, Reason::UnclearRule { count: 2, .. }), "{refusal}");
 }
 
 #[test]

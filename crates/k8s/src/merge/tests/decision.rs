@@ -129,7 +129,7 @@ fn a_removed_network_stays_out_address_by_address(#[case] network: &str, #[case]
         fresh.uncovered[0].peer.address = "203.0.113.7".parse().ok();
     }
     let object = Resource::from(render::proposal(&fresh, None));
-    let choice = Choice::Cidr(network.parse().unwrap());
+    let choice = Choice::Networks(vec![network.parse().unwrap()]);
     let allowed = lifecycle::allow(&object, "u1", &choice).unwrap();
     let removed = without_rules(allowed.object.as_proposal().unwrap().clone());
     let mut outside = evidence("x:443");
