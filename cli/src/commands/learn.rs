@@ -162,8 +162,9 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         }
         args.config(global, backend, &index)
     };
-    let (learner, summary) = wiring::learn(&mut replay, configure, &index)?;
+    let (mut learner, summary) = wiring::learn(&mut replay, configure, &index)?;
     drop(replay);
+    learner.settle();
     let mut proposals = learner.proposals();
     let spans = global.spans_namespaces();
     let (outcome, tally) = match &mut session {

@@ -25,7 +25,7 @@ use crate::observation::{
 use crate::resolve::{Resolved, depends_on_time, is_ambient_probe, is_by_dns_name, resolve};
 use crate::sum::{
     Counters, DenialKey, DenialSum, EdgeKey, EdgeSum, KEPT, Map, NoteSum, PartySum, Reckoning,
-    Tally, keep_smallest,
+    Tally, Watchers, keep_few, keep_smallest,
 };
 use crate::time::Timestamp;
 
@@ -93,7 +93,8 @@ pub(crate) struct NodeSum {
     pub(crate) message: Option<Arc<str>>,
 }
 
-/// The endpoint's place in memory, its address, the reporting node, and whether it is the caller.
+/// The endpoint's place in memory, its address, the reporting node where the endpoint's workload is named (only
+/// then it matters), and whether it is the caller.
 type ResolvedKey = (usize, Option<IpAddr>, Option<u32>, bool);
 
 /// An end that was resolved before. The endpoint is kept so that its address stays its own.
@@ -215,6 +216,15 @@ impl<D: Directory> Learner<D> {
         }
     }
 
+    /// Settles all connections that are still open, and forgets how ends were reported: this frees memory when
+    /// nothing more is to come. What is observed later is learned too, but joins no connection of before.
+    pub fn settle(&mut self) {
+        let Self { table, tally, config, edges, errors, .. } = self;
+        let reckoning = reckoning(config, edges, errors);
+        table.drain(|interval| tally.add(interval, &reckoning));
+        self.resolved = Map::default();
+    }
+
     /// How much is kept in memory: it grows with distinct ends and edges, not with observations.
     pub fn sizes(&self) -> Sizes {
         Sizes {
@@ -301,7 +311,7 @@ impl<D: Directory> Learner<D> {
         if self.through_service(observation, ends, protocol, port)? {
             return Ok(());
         }
-        self.open(observation, ends, protocol, port, observation.service.as_deref())?;
+        self.open(observation, ends, protocol, port, observation.service.as_ref())?;
         Ok(())
     }
 
@@ -312,7 +322,7 @@ impl<D: Directory> Learner<D> {
         ends: Ends,
         protocol: Protocol,
         port: u16,
-        service: Option<&ServiceRef>,
+        service: Option<&Arc<ServiceRef>>,
     ) -> Result<(), Skip> {
         let edge = self.open_too(observation, ends, protocol, port, service)?;
         self.edges[edge as usize].observations += 1;
@@ -326,7 +336,7 @@ impl<D: Directory> Learner<D> {
         ends: Ends,
         protocol: Protocol,
         port: u16,
-        service: Option<&ServiceRef>,
+        service: Option<&Arc<ServiceRef>>,
     ) -> Result<u32, Skip> {
         let key = EdgeKey { source: ends.source, destination: ends.destination, port, protocol };
         let edge = self.edge(key)?;
@@ -345,7 +355,7 @@ impl<D: Directory> Learner<D> {
         }
         sum.connections += u64::from(connections);
         if let Some(node) = ends.node {
-            sum.nodes.insert(node);
+            sum.watchers.add(node, self.reporters[node as usize].answers);
         }
         describe(sum, observation, service);
         Ok(edge)
@@ -398,8 +408,8 @@ impl<D: Directory> Learner<D> {
             last: i64::MIN,
             observations: 0,
             connections: 0,
-            nodes: std::collections::BTreeSet::new(),
-            services: std::collections::BTreeSet::new(),
+            watchers: Watchers::NOBODY,
+            services: Box::default(),
             example: None,
         });
         Ok(edge)
@@ -421,6 +431,7 @@ impl<D: Directory> Learner<D> {
     ) -> Result<u32, Skip> {
         // On Istio an end is its mesh identity as a caller, and its workload as the one that is called.
         let calls = std::ptr::eq(end, &raw const observation.source);
+        let node = node.filter(|_| end.endpoint.workload.is_some());
         let key = (Arc::as_ptr(&end.endpoint).addr(), end.address, node, calls);
         if let Some(known) = self.resolved.get(&key).filter(|_| !is_by_dns_name(end)) {
             let found = known.found;
@@ -576,9 +587,12 @@ fn rank(party: &Party) -> u64 {
 }
 
 /// Notes what a report of a connection tells a reviewer.
-fn describe(sum: &mut EdgeSum, observation: &Observation, service: Option<&ServiceRef>) {
-    if let Some(service) = service.filter(|service| !sum.services.contains(*service)) {
-        keep_smallest(&mut sum.services, Arc::new(service.clone()), KEPT);
+fn describe(sum: &mut EdgeSum, observation: &Observation, service: Option<&Arc<ServiceRef>>) {
+    let is_first = |service: &&Arc<ServiceRef>| {
+        sum.services.first().is_some_and(|first| Arc::ptr_eq(first, service))
+    };
+    if let Some(service) = service.filter(|service| !is_first(service)) {
+        keep_few(&mut sum.services, service, KEPT);
     }
     let exact = |end: &'_ End| match &end.endpoint.pod {
         Some(PodName::Exact(name)) => Some(name.clone()),

@@ -57,10 +57,23 @@ pub(crate) struct EdgeSum {
     pub(crate) observations: u64,
     pub(crate) connections: u64,
     /// Nodes that reported attempts.
-    pub(crate) nodes: BTreeSet<u32>,
-    pub(crate) services: BTreeSet<Arc<ServiceRef>>,
+    pub(crate) watchers: Watchers,
+    /// The smallest services that were addressed, sorted.
+    pub(crate) services: Box<[Arc<ServiceRef>]>,
     /// The smallest pair of pods that was seen.
     pub(crate) example: Option<(Arc<str>, Arc<str>)>,
+}
+
+/// The nodes that reported attempts of an edge, as far as it matters: whether one of them reports answers.
+#[derive(Debug, Clone)]
+pub(crate) enum Watchers {
+    /// One does.
+    Answering,
+    /// None did when it reported; it may do so later. [`u32::MAX`] is none.
+    Few([u32; 2]),
+    /// The same, of more nodes.
+    #[expect(clippy::box_collection, reason = "hardly any is needed, and a set takes three words")]
+    Many(Box<BTreeSet<u32>>),
 }
 
 /// How the attempts of an edge ended.
@@ -104,9 +117,18 @@ pub(crate) struct Tally {
     pub(crate) endings: Vec<Endings>,
     pub(crate) candidates: Map<CandidateKey, CandidateSum>,
     /// How many connections were counted for each of several edges.
-    pub(crate) overlaps: Map<Vec<u32>, u64>,
+    pub(crate) overlaps: Map<Together, u64>,
     /// Packets of unknown direction that turned out to teach nothing.
     pub(crate) skipped: BTreeMap<Skip, u64>,
+}
+
+/// Edges that share a connection, sorted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Together {
+    /// Nearly always: two nodes name the same ends differently.
+    Two([u32; 2]),
+    /// More of them.
+    More(Box<[u32]>),
 }
 
 /// What adding a connection to the tally needs to know.
@@ -167,6 +189,58 @@ impl NoteSum {
     }
 }
 
+// === impl Watchers ===
+
+impl Watchers {
+    pub(crate) const NOBODY: Self = Self::Few([u32::MAX; 2]);
+
+    /// Adds a node, which was seen to report answers or not.
+    pub(crate) fn add(&mut self, node: u32, answers: bool) {
+        match self {
+            Self::Answering => {}
+            _ if answers => *self = Self::Answering,
+            Self::Few([one, other]) => match (*one, *other) {
+                (known, _) | (_, known) if known == node => {}
+                (u32::MAX, _) => *one = node,
+                (_, u32::MAX) => *other = node,
+                (one, other) => {
+                    *self = Self::Many(Box::new([one, other, node].into()));
+                }
+            },
+            Self::Many(nodes) => drop(nodes.insert(node)),
+        }
+    }
+
+    /// Whether a node reported attempts of which `answers` says that it reports answers.
+    pub(crate) fn any(&self, answers: impl Fn(u32) -> bool) -> bool {
+        match self {
+            Self::Answering => true,
+            Self::Few(nodes) => nodes.iter().any(|node| *node != u32::MAX && answers(*node)),
+            Self::Many(nodes) => nodes.iter().any(|node| answers(*node)),
+        }
+    }
+}
+
+// === impl Together ===
+
+impl Together {
+    fn of(edges: impl Iterator<Item = u32>) -> Self {
+        let mut edges: Vec<u32> = edges.collect();
+        edges.sort_unstable();
+        match *edges {
+            [one, other] => Self::Two([one, other]),
+            _ => Self::More(edges.into()),
+        }
+    }
+
+    pub(crate) fn edges(&self) -> &[u32] {
+        match self {
+            Self::Two(edges) => edges,
+            Self::More(edges) => edges,
+        }
+    }
+}
+
 // === impl Tally ===
 
 impl Tally {
@@ -204,12 +278,11 @@ impl Tally {
             }
         }
         if interval.slots().nth(1).is_some() {
-            let mut edges: Vec<u32> = interval.slots().map(|slot| slot.edge).collect();
-            edges.sort_unstable();
+            let together = Together::of(interval.slots().map(|slot| slot.edge));
             let both = interval.slots().map(|slot| slot.weight).min().unwrap_or_default();
             // Over the limit connections stay counted for each of the edges.
-            if self.overlaps.len() < reckoning.limit || self.overlaps.contains_key(&edges) {
-                *self.overlaps.entry(edges).or_default() += u64::from(both);
+            if self.overlaps.len() < reckoning.limit || self.overlaps.contains_key(&together) {
+                *self.overlaps.entry(together).or_default() += u64::from(both);
             }
         }
         openers
@@ -258,6 +331,16 @@ impl Tally {
     }
 }
 
+/// Adds to a sorted list that keeps only its smallest members, each once.
+pub(crate) fn keep_few<T: Ord + Clone>(list: &mut Box<[T]>, value: &T, limit: usize) {
+    let Err(at) = list.binary_search(value) else { return };
+    if at < limit {
+        let (before, after) = list.split_at(at);
+        let after = after[..after.len().min(limit - at - 1)].iter();
+        *list = before.iter().chain([value]).chain(after).cloned().collect();
+    }
+}
+
 /// Adds to a set that keeps only its smallest members.
 pub(crate) fn keep_smallest<T: Ord>(set: &mut BTreeSet<T>, value: T, limit: usize) {
     let full = set.len() >= limit;
@@ -269,3 +352,6 @@ pub(crate) fn keep_smallest<T: Ord>(set: &mut BTreeSet<T>, value: T, limit: usiz
         set.pop_last();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,6 @@
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
 use rstest::rstest;
 
 use super::*;
@@ -84,6 +87,37 @@ fn reports_within_the_window_are_one_connection(#[case] seconds: &[i64], #[case]
         let (table, connections) = table(&reports);
         assert_eq!(connections, expected, "{order:?}");
         assert_eq!(i64::try_from(table.len()).unwrap(), expected, "{order:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn three_seconds_of_half_a_minute_are_a_repetition(seconds in prop::collection::vec(0_i64..60, 1..6)) {
+        let reports: Vec<(char, i64)> = seconds.iter().map(|second| ('o', *second)).collect();
+        let distinct: Vec<i64> = BTreeSet::from_iter(seconds).into_iter().collect();
+        let repeated = distinct.get(2).is_some_and(|third| third - distinct[0] <= 30);
+        let expected = if repeated { Ending::Repeated } else { Ending::Silent };
+        prop_assert_eq!(endings(&table(&reports).0), [expected]);
+    }
+
+    /// Reports of three tuples at random times: nothing is lost or counted twice.
+    #[test]
+    fn connections_are_runs_of_reports(reports in prop::collection::vec((0_u64..3, 0_i64..1_000), 1..60)) {
+        let mut table = Table::new(WINDOW, 1 << 10);
+        let mut connections = 0;
+        for (tuple, second) in &reports {
+            let client = Leg { hash: 100 + tuple, ..CLIENT };
+            connections += u64::from(table.report(client, SERVER, Protocol::Tcp, second * SECOND, open(0, 1)));
+        }
+        connections -= table.corrections.iter().map(|(_, twice)| twice).sum::<u64>();
+        let sorted: Vec<(u64, i64)> = BTreeSet::from_iter(reports).into_iter().collect();
+        let runs = sorted.chunk_by(|(one, before), (other, after)| one == other && after - before <= 60);
+        let expected = runs.count();
+        prop_assert_eq!((usize::try_from(connections).unwrap(), table.len()), (expected, expected));
+        let mut out = 0;
+        table.retire(|_| out += 1);
+        table.drain(|_| out += 1);
+        prop_assert_eq!((out, table.len()), (expected, 0));
     }
 }
 

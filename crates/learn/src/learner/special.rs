@@ -318,9 +318,9 @@ impl<D: Directory> Learner<D> {
 }
 
 /// A service written as `namespace/name`.
-fn service_ref(text: &str, port: Option<u16>) -> Option<ServiceRef> {
+fn service_ref(text: &str, port: Option<u16>) -> Option<Arc<ServiceRef>> {
     let (namespace, name) = text.split_once('/')?;
-    Some(ServiceRef { namespace: namespace.into(), name: name.into(), port })
+    Some(Arc::new(ServiceRef { namespace: namespace.into(), name: name.into(), port }))
 }
 
 /// Whether an end's identity was not known yet.

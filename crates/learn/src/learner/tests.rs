@@ -19,6 +19,15 @@ fn learned_with(config: &Config, packets: &[Observation]) -> Outcome {
         learner.outcome()
     };
     let outcome = of(&mut packets.iter());
+    let mut settled = Learner::new(config.clone(), NoObjects);
+    for packet in packets {
+        settled.observe(packet);
+    }
+    settled.settle();
+    assert_eq!(settled.outcome(), outcome, "settled before or not");
+    let mut proposals = settled.proposals();
+    let taken: Vec<Proposal> = proposals.by_ref().collect();
+    assert_eq!(Outcome { proposals: taken, ..proposals.finish() }, outcome, "one at a time");
     assert_eq!(of(&mut packets.iter().rev()), outcome, "in any order");
     assert_eq!(
         outcome.funnel.sum(),

@@ -75,9 +75,9 @@ pub(super) fn merge<D: Directory>(learner: &Learner<D>, cast: &Cast, tally: &Tal
         edges.last_or_new(key, place).add(&learner.edges[id as usize], endings);
     }
     // One connection that was reported under several names of its ends is one.
-    for (ids, count) in &tally.overlaps {
+    for (together, count) in &tally.overlaps {
         let mut known = BTreeSet::new();
-        for key in ids.iter().map(|id| unified(learner.edges[*id as usize].key)) {
+        for key in together.edges().iter().map(|id| unified(learner.edges[*id as usize].key)) {
             if let (false, Some(edge)) = (known.insert(key), edges.get_mut(&key)) {
                 edge.connections = edge.connections.saturating_sub(*count);
             }
@@ -169,10 +169,8 @@ impl Merged {
     pub(super) fn fate<D: Directory>(&self, edge: &Edge, learner: &Learner<D>) -> Fate {
         let Endings { answered, repeated, silent, .. } = edge.endings;
         // A node that reports answers would have reported one to an attempt that it saw.
-        let answers_would_show = || {
-            let mut nodes = self.sums(edge, learner).flat_map(|sum| &sum.nodes);
-            nodes.any(|node| learner.reporters[*node as usize].answers)
-        };
+        let answers = |node: u32| learner.reporters[node as usize].answers;
+        let answers_would_show = || self.sums(edge, learner).any(|sum| sum.watchers.any(answers));
         if answered > 0 || edge.inferred.is_some() || (silent > 0 && !answers_would_show()) {
             Fate::Alive
         } else if silent > 0 || repeated > 0 {
