@@ -38,6 +38,12 @@ impl<V> Default for Cache<V> {
 }
 
 impl<V: Clone> Cache<V> {
+    /// The value of `key`, if it is there.
+    #[inline]
+    pub(crate) fn known(&self, key: &[u8]) -> Option<V> {
+        self.values.get(key).cloned()
+    }
+
     /// The value of `key`, built if it is not there.
     pub(crate) fn value(&mut self, key: &[u8], build: impl FnOnce() -> V) -> V {
         let Ok(value) = self.try_value(key, || Ok::<_, Infallible>(build()));

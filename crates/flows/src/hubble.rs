@@ -7,6 +7,7 @@ mod drop;
 mod endpoint;
 mod flow;
 mod member;
+mod short;
 mod wire;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::{DecodeError, Format, Record, error};
 
 use self::endpoint::Known;
 use self::member::LostOrigin;
+use self::short::{Line, Marks, Short};
 use self::wire::{Lost, Response, Status};
 
 /// Decodes Hubble's flows; endpoints, services and names that were seen before are shared.
@@ -29,6 +31,8 @@ pub struct Decoder {
     policies: Cache<Option<Arc<PolicyRef>>>,
     names: Names,
     nobody: Arc<Endpoint>,
+    marks: Marks,
+    short: Short,
 }
 
 // === impl Decoder ===
@@ -42,10 +46,27 @@ impl Decoder {
             [b'{', ..] => {}
             _ => return Err(DecodeError::foreign(Format::Hubble, line)),
         }
-        let text = error::text(line)?;
-        let response: Response<'_> = error::parse(text)?;
+        if let Some(record) = self.decode_short(line) {
+            return Ok(Some(record));
+        }
+        self.decode_line(Line::whole(error::text(line)?))
+    }
+
+    /// The record of a line with an endpoint that is known; `None` where there is none, or nothing else can be
+    /// told of the line.
+    fn decode_short(&mut self, line: &[u8]) -> Option<Record> {
+        let mut short = std::mem::take(&mut self.short);
+        let record = short
+            .shorten(line, &self.marks, &self.endpoints)
+            .and_then(|line| self.decode_line(line).ok().flatten());
+        self.short = short;
+        record
+    }
+
+    fn decode_line(&mut self, line: Line<'_>) -> Result<Option<Record>, DecodeError> {
+        let response: Response<'_> = error::parse(line.text)?;
         if let Some(flow) = response.flow.as_ref().filter(|flow| flow.says_something()) {
-            return self.flow(flow, Some(&response), text).map(Record::Flow).map(Some);
+            return self.flow(flow, Some(&response), line).map(Record::Flow).map(Some);
         }
         if let Some(lost) = &response.lost_events {
             return Ok(Some(Record::Lost(self.lost(lost, &response))));
@@ -54,12 +75,12 @@ impl Decoder {
             return Ok(Some(Record::NodeStatus(self.status(status, &response))));
         }
         if response.is_bare() {
-            return self.flow(&error::parse(text)?, None, text).map(Record::Flow).map(Some);
+            return self.flow(&error::parse(line.text)?, None, line).map(Record::Flow).map(Some);
         }
         if response.is_of_agent() {
             return Ok(None);
         }
-        Err(DecodeError::foreign(Format::Hubble, line))
+        Err(DecodeError::foreign(Format::Hubble, line.text.as_bytes()))
     }
 
     fn lost(&mut self, lost: &Lost, response: &Response<'_>) -> LostEvents {

@@ -9,6 +9,7 @@ use netenf_learn::{
 use serde_json::value::RawValue;
 
 use super::member::{FlowType, L7Type};
+use super::short::Line;
 use super::wire::{self, Flow, Layer4, Response};
 use super::{Decoder, drop, endpoint};
 use crate::DecodeError;
@@ -32,7 +33,7 @@ impl Decoder {
         &mut self,
         flow: &Flow<'_>,
         response: Option<&Response<'_>>,
-        line: &str,
+        line: Line<'_>,
     ) -> Result<Observation, DecodeError> {
         let verdict = flow.verdict.map_or(Verdict::Unknown, |verdict| verdict.0);
         let event = event(flow, verdict);
@@ -81,15 +82,18 @@ impl Decoder {
         raw: Option<&RawValue>,
         address: Option<Address>,
         found: Option<&Vec<Text<'_>>>,
-        line: &str,
+        line: Line<'_>,
     ) -> Result<End, DecodeError> {
         let Self { endpoints, names, nobody, .. } = self;
         let (endpoint, mut known_names) = match raw {
             None => (Arc::clone(nobody), Vec::new()),
             Some(raw) => {
-                let known = endpoints.try_value(raw.get().as_bytes(), || {
-                    parse_part(raw, line).map(|wire| endpoint::known(&wire, names))
-                })?;
+                let known = match line.taken(raw) {
+                    Some(known) => known.clone(),
+                    None => endpoints.try_value(raw.get().as_bytes(), || {
+                        parse_part(raw, line.text).map(|wire| endpoint::known(&wire, names))
+                    })?,
+                };
                 (known.endpoint, known.names)
             }
         };
@@ -145,7 +149,7 @@ impl Decoder {
     fn denied_by(
         &mut self,
         flow: &Flow<'_>,
-        line: &str,
+        line: Line<'_>,
     ) -> Result<Option<Arc<PolicyRef>>, DecodeError> {
         let Self { policies, names, .. } = self;
         for raw in [flow.egress_denied_by, flow.ingress_denied_by].into_iter().flatten() {
@@ -164,7 +168,7 @@ impl Decoder {
         &mut self,
         flow: &Flow<'_>,
         reply: Option<bool>,
-        line: &str,
+        line: Line<'_>,
     ) -> Result<Option<Arc<ServiceRef>>, DecodeError> {
         let Self { services, names, .. } = self;
         let raw = match reply {
@@ -188,11 +192,11 @@ impl Decoder {
 fn cached<'a, W: serde::Deserialize<'a>, V>(
     cache: &mut Cache<Option<Arc<V>>>,
     raw: &'a RawValue,
-    line: &str,
+    line: Line<'_>,
     build: impl FnOnce(W) -> Option<V>,
 ) -> Result<Option<Arc<V>>, DecodeError> {
     cache.try_value(raw.get().as_bytes(), || {
-        parse_part(raw, line).map(|wire| build(wire).map(Arc::new))
+        parse_part(raw, line.text).map(|wire| build(wire).map(Arc::new))
     })
 }
 

@@ -186,4 +186,64 @@ proptest! {
         let outcome = replay(vec![input("rec", bytes)], Options { max_line: 4096, ..Options::default() });
         prop_assert!(outcome.summary.lines >= 1);
     }
+
+    /// Endpoints that were seen before are not read again: that must never show.
+    #[test]
+    fn what_was_read_before_changes_nothing(
+        line in any::<prop::sample::Index>(),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+        copied in proptest::option::of([any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<prop::sample::Index>()]),
+    ) {
+        let lines = lines("hubble.jsonl");
+        let mut line = lines[line.index(lines.len())].clone().into_bytes();
+        if let Some(places) = copied {
+            let [from, to, at] = places.map(|place| place.index(line.len()));
+            let part = line[from.min(to)..from.max(to)].to_vec();
+            line.splice(at..at, part);
+        }
+        for (index, byte) in changes {
+            let length = line.len();
+            line[index.index(length)] = byte;
+        }
+        prop_assert_eq!(knowing().decode(&line), Decoder::new(Format::Hubble).decode(&line));
+    }
+}
+
+/// A decoder that has read a whole recording before, and an endpoint besides.
+fn knowing() -> Decoder {
+    let mut decoder = Decoder::new(Format::Hubble);
+    let known = format!(r#"{{"flow":{{"Type":1,"source":{KNOWN},"destination":{KNOWN}}}}}"#);
+    for line in lines("hubble.jsonl").iter().chain([&known]) {
+        assert!(decoder.decode(line.as_bytes()).is_ok());
+    }
+    decoder
+}
+
+const KNOWN: &str = r#"{"pod_name":"web-x","namespace":"shop"}"#;
+
+#[rstest]
+#[case::both(r#"{"flow":{"verdict":1,"source":KNOWN,"destination":KNOWN,"Type":1}}"#)]
+#[case::bare(r#"{"verdict":1,"source":KNOWN,"destination":KNOWN,"Type":1}"#)]
+#[case::one_of_them(r#"{"flow":{"source":KNOWN,"destination":{"pod_name":"x"},"Type":1}}"#)]
+#[case::a_number(r#"{"flow":{"source":0,"destination":KNOWN,"Type":1}}"#)]
+#[case::twice(r#"{"flow":{"source":KNOWN,"source":KNOWN,"destination":KNOWN,"Type":1}}"#)]
+#[case::elsewhere(r#"{"flow":{"IP":{"source":KNOWN,"destination":KNOWN,"Type":1}}}"#)]
+#[case::passed_over(r#"{"flow":{"verdict":1,"x":{"source":KNOWN,"destination":KNOWN,"Type":1}}}"#)]
+#[case::in_an_endpoint(
+    r#"{"flow":{"source":{"source":KNOWN,"destination":KNOWN,"Type":1},"verdict":1}}"#
+)]
+#[case::in_a_text(r#"{"flow":{"verdict":1,"x":""source":KNOWN,"destination":KNOWN,"Type":1"}}"#)]
+#[case::in_a_key(r#"{"flow":{"verdict":1,"\"source":KNOWN,"destination":KNOWN,"Type":1}}"#)]
+#[case::goes_on(r#"{"flow":{"source":KNOWN{},"destination":KNOWN}"Type":1}}"#)]
+#[case::goes_on_behind(r#"{"flow":{"source":KNOWN,"destination":KNOWN,"Type":1}} {}"#)]
+#[case::cut_off(r#"{"flow":{"source":KNOWN,"destination":KNOWN,"Type":1"#)]
+#[case::bad_behind(r#"{"flow":{"source":KNOWN,"destination":KNOWN,"Type":1,"node_name":5}}"#)]
+#[case::of_nobody(r#"{"source":KNOWN,"destination":KNOWN,"Type":{}}"#)]
+fn an_endpoint_that_is_known_is_read_alike_everywhere(#[case] line: &str) {
+    let line = line.replace("KNOWN", KNOWN);
+    let mut decoder = knowing();
+    for _ in 0..2 {
+        let fresh = Decoder::new(Format::Hubble).decode(line.as_bytes());
+        assert_eq!(decoder.decode(line.as_bytes()), fresh, "{line}");
+    }
 }
