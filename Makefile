@@ -20,6 +20,7 @@ build: deps ## Build the command line (debug)
 	$(CARGO) build --locked -p kubectl-netenf
 
 demo: deps ## Learn from a recording in this repository, review, promote: no cluster needed
+	@echo 'Building kubectl-netenf; the first time this takes a few minutes'
 	@$(CARGO) build --locked --quiet --release -p kubectl-netenf
 	@bash docs/demo/demo.sh "$$($(CARGO) metadata --format-version 1 --no-deps | sed -E 's/.*"target_directory":"([^"]*)".*/\1/')/release"
 

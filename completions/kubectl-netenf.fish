@@ -177,8 +177,8 @@ json\t''"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand flows" -l from -d 'The sender, written like WORKLOAD' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand flows" -l to -d 'The receiver, written like WORKLOAD' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand flows" -l peer -d 'Either end, written like WORKLOAD' -r
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand flows" -l port -d 'Port of either end' -r
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand flows" -l protocol -d 'Protocol: tcp, udp, sctp, icmp or another one\'s name' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand flows" -l port -d 'Port of either end, as a number' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand flows" -l protocol -d 'Protocol: tcp, udp, sctp, icmp, vrrp, igmp, esp, ah, gre or a number' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand flows" -l verdict -d 'What became of it' -r -f -a "allowed\t''
 denied\t''
 would-deny\t''"

@@ -203,8 +203,8 @@ istio\:"Istio ambient\: ztunnel"))' \
 '*--from=[The sender, written like WORKLOAD]:END:_default' \
 '*--to=[The receiver, written like WORKLOAD]:END:_default' \
 '*--peer=[Either end, written like WORKLOAD]:END:_default' \
-'*--port=[Port of either end]:PORT:_default' \
-'*--protocol=[Protocol\: tcp, udp, sctp, icmp or another one'\''s name]:PROTOCOL:_default' \
+'*--port=[Port of either end, as a number]:PORT:_default' \
+'*--protocol=[Protocol\: tcp, udp, sctp, icmp, vrrp, igmp, esp, ah, gre or a number]:PROTOCOL:_default' \
 '*--verdict=[What became of it]:VERDICT:(allowed denied would-deny)' \
 '*--direction=[Which way, as the reporter saw it]:DIRECTION:(ingress egress)' \
 '--since=[Not before\: a time (RFC 3339) or an age (5m, 2h, 3d)]:TIME:_default' \

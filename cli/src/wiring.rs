@@ -11,12 +11,17 @@ use netenf_learn::{Backend, Config, Learner, Provider, Workload};
 use crate::error::CommandError;
 use crate::output::tell;
 
+pub(crate) mod near;
 pub(crate) mod pods;
 mod progress;
 pub(crate) mod select;
 pub(crate) mod state;
 pub(crate) mod store;
 pub(crate) mod traffic;
+
+/// Prints the cluster's objects that learning uses.
+pub(crate) const GET_STATE: &str =
+    "kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices -A -o yaml";
 
 /// How flows are read.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -199,8 +204,10 @@ pub(crate) fn cluster_state(places: &[PathBuf]) -> Result<Index, CommandError> {
         let first = diagnostics
             .first()
             .map_or(String::new(), |one| format!(": {}: {}", one.place, one.message));
-        return Err(CommandError::failed(format!("--cluster-state holds no Kubernetes object{first}"))
-            .hint("give what `kubectl get pods,svc,deploy,sts,ds,rs,jobs,cronjobs,nodes,endpointslices -A -o yaml` prints"));
+        return Err(CommandError::failed(format!(
+            "--cluster-state holds no Kubernetes object{first}"
+        ))
+        .hint(format!("give what {GET_STATE} prints")));
     }
     let index = Index::of(objects);
     for one in diagnostics.iter().chain(index.diagnostics()).take(10) {

@@ -90,7 +90,8 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         None => Listing::default(),
     };
     let own = session.listing().objects.as_slice();
-    let found = args.selection.find_among([own, &other.objects], global)?;
+    let mut search = args.selection.search([own, &other.objects], global)?;
+    let found = std::mem::take(&mut search.objects);
     let pairs = if args.filename.is_some() {
         let is_own = |stored: &&Stored| own.iter().any(|one| std::ptr::eq(one, *stored));
         let (found, other): (Vec<&Stored>, Vec<&Stored>) = found.into_iter().partition(is_own);
@@ -113,13 +114,11 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         }
     };
     print(&text)?;
-    if store::unreadable(&other) > 0 {
-        return Ok(Exit::Failed);
-    }
-    if !differs {
+    if !differs && search.missing.is_empty() && store::unreadable(&other) == 0 {
         tell("no differences");
     }
-    Ok(session.exit(if differs { Exit::No } else { Exit::Done }))
+    let answer = search.exit(if differs { Exit::No } else { Exit::Done });
+    Ok(if store::unreadable(&other) > 0 { Exit::Failed } else { session.exit(answer) })
 }
 
 fn older(dir: &Path) -> Result<DirStore, CommandError> {

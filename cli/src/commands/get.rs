@@ -61,7 +61,8 @@ enum Format {
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let session = Session::open(global)?;
-    let mut found = args.selection.find(&session, global)?;
+    let mut search = args.selection.search([&*session.listing().objects], global)?;
+    let mut found = std::mem::take(&mut search.objects);
     found.retain(|stored| args.state.is_empty() || args.state.contains(&state(&stored.object)));
     print(&match args.output {
         None => args.table(global, &found, false),
@@ -80,10 +81,10 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
             .map(|stored| output::object(&stored.object.key(), global.spans_namespaces()) + "\n")
             .collect(),
     })?;
-    if found.is_empty() {
+    if found.is_empty() && search.missing.is_empty() {
         tell("nothing found; kubectl netenf learn makes proposals, status says what was seen");
     }
-    Ok(session.exit(Exit::Done))
+    Ok(session.exit(search.exit(Exit::Done)))
 }
 
 // === impl Args ===

@@ -9,18 +9,18 @@ use clap::ValueEnum;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use netenf_flows::Summary;
 use netenf_k8s::{Index, render};
-use netenf_learn::proposal::{Outcome, Proposal};
+use netenf_learn::proposal::{Outcome, Proposal, Unplaced};
 use netenf_learn::{
-    Backend, Caps, Compat, Config, Directory as _, ExternalPeers, Provider, Scope, Subjects,
-    Timestamp, Workload,
+    Backend, Caps, Compat, Config, Directory as _, ExternalPeers, Learner, Provider, Scope,
+    Subjects, Timestamp, Workload,
 };
 use netenf_store::Resource;
 
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
-use crate::output::{self, Pages, print, tell};
+use crate::output::{self, Pages, escaped, print, tell};
 use crate::wiring::store::{self, Learning, Tally};
-use crate::wiring::{self, FlowInput};
+use crate::wiring::{self, FlowInput, near};
 
 /// Learn from recorded flows and propose policies
 ///
@@ -164,6 +164,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     };
     let (mut learner, summary) = wiring::learn(&mut replay, configure, &index)?;
     drop(replay);
+    args.check_workloads(global, &learner)?;
     learner.settle();
     let mut proposals = learner.proposals();
     let spans = global.spans_namespaces();
@@ -190,6 +191,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         tell_overlap(&before, &outcome);
     }
     tell_hints(&outcome, &index);
+    tell_missing(&index);
     Ok(Exit::Done)
 }
 
@@ -283,6 +285,43 @@ impl Args {
 
     fn caps(&self) -> Caps {
         Caps { rules: self.max_rules, ports: self.max_ports, ..Caps::default() }
+    }
+
+    /// A workload that is named and that nothing was seen of is a slip of the hand: nothing is stored then.
+    fn check_workloads(
+        &self,
+        global: &Global,
+        learner: &Learner<Arc<Index>>,
+    ) -> Result<(), CommandError> {
+        let shown = |one: &Workload| {
+            format!("{}/{}/{}", one.namespace, one.kind.to_ascii_lowercase(), one.name)
+        };
+        let seen: BTreeSet<String> = learner.workloads().map(shown).collect();
+        let wanted = |name: &String| -> Result<String, CommandError> {
+            Ok(shown(&wiring::workload(name, global.only_namespace())?))
+        };
+        let near = |wanted: &str| near::near(wanted, seen.iter().map(String::as_str)).join(" or ");
+        for name in &self.exclude_workload {
+            let wanted = wanted(name)?;
+            if !seen.contains(&wanted) {
+                tell(&escaped(&format!(
+                    "warning: nothing was seen of {wanted}, which is excluded"
+                )));
+            }
+        }
+        for name in &self.workloads {
+            let wanted = wanted(name)?;
+            if !seen.contains(&wanted) {
+                let error = CommandError::no(format!("nothing was seen of {wanted}"));
+                return Err(match near(&wanted) {
+                    none if none.is_empty() => {
+                        error.hint("flows --group shows which workloads talk to each other")
+                    }
+                    names => error.hint(format!("did you mean {names}?")),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Without a folder the proposals themselves are the output (D7); each is let go when it is written.
@@ -404,17 +443,43 @@ fn tell_hints(outcome: &Outcome, index: &Index) {
             reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
         tell(&format!("seen, but without a proposal of its own: {}", reasons.join(", ")));
     }
-    let without_owner =
-        reasons.keys().any(|reason| matches!(*reason, "UnknownOwner" | "NoSelector"));
-    if without_owner && index.is_empty() {
-        tell(
-            "hint: the recording names pods but not their workloads or labels; give the cluster's objects:\n      \
-             kubectl get pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices,nodes,ns -A -o yaml > state.yaml\n      \
-             and add --cluster-state state.yaml",
-        );
+    let of_other_kinds: BTreeSet<&str> = outcome
+        .unplaced
+        .iter()
+        .filter_map(|unplaced| unplaced.subject.kind.as_deref())
+        .filter(|kind| Subjects::All.cover(kind) && !Subjects::Standard.cover(kind))
+        .collect();
+    if !of_other_kinds.is_empty() {
+        let kinds = of_other_kinds.into_iter().collect::<Vec<_>>().join(", ");
+        tell(&format!("hint: --subjects all writes proposals for these kinds too: {kinds}"));
+    }
+    let is_nameless = |unplaced: &Unplaced| {
+        let kind = unplaced.subject.kind.as_deref();
+        kind.is_none_or(|kind| kind == "Pods" || kind == "Pod")
+    };
+    if index.is_empty() && outcome.unplaced.iter().any(is_nameless) {
+        tell(&format!(
+            "hint: the recording names pods but not all of their workloads or labels; give the cluster's objects:\n      \
+             {} > state.yaml\n      and add --cluster-state state.yaml",
+            wiring::GET_STATE
+        ));
     } else if outcome.proposal_count == 0 {
         tell(
             "hint: no workload in scope was seen; see the reasons above, and -n, --subjects and --exclude-workload",
         );
     }
+}
+
+/// Says which objects are missing beside those that were given.
+fn tell_missing(index: &Index) {
+    let missing = index.missing_owners();
+    if missing.is_empty() {
+        return;
+    }
+    let kinds = missing.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    tell(&format!(
+        "warning: pods of --cluster-state are owned by objects that are not in it, so that who owns those is not known: {kinds}\n\
+         hint: one command gets all objects that learning uses:\n      {} > state.yaml",
+        wiring::GET_STATE
+    ));
 }

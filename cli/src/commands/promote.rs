@@ -77,6 +77,9 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let session = Session::for_change(global, "promote", args.dry_run.is_some())?;
     let found = args.selection.find_named(&session, global, args.all)?;
     args.check_ids(&found)?;
+    if found.is_empty() {
+        tell("nothing to promote; kubectl netenf learn makes proposals");
+    }
     let state = session.state()?;
     let mut plans = Vec::new();
     let mut refusals = Vec::new();

@@ -76,6 +76,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     };
     let mut object = lifecycle::rollback(&stored.object, revision)?;
     let held = hold_mode(&stored.object, &mut object);
+    let stops = mode(&stored.object) == Some(Mode::Protect) && mode(&object) == Some(Mode::Monitor);
     let record =
         Session::record(Verb::Rollback, &object, format!("back to revision {}", revision.number));
     session.write(vec![stored.replace(object)], vec![record])?;
@@ -85,12 +86,20 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         output::object(&key, global.spans_namespaces()),
         revision.number
     ))?;
+    if stops {
+        let will = if args.dry_run.is_some() { "would be" } else { "is" };
+        tell(&format!("nothing {will} blocked any more: the revision only monitors"));
+    }
     if held {
         tell(
             "it goes on monitoring; kubectl netenf promote --protect shows what denying would cut",
         );
     }
     Ok(Exit::Done)
+}
+
+fn mode(object: &Resource) -> Option<Mode> {
+    object.as_policy().map(|policy| policy.spec.mode)
 }
 
 /// Nothing is enforced before its effect was shown: that is for promote. Returns whether the mode was held.

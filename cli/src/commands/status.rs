@@ -1,13 +1,14 @@
 //! `status`: what became of everything that was seen.
 
 use netenf_api::Mode;
+use netenf_learn::Subjects;
 use netenf_learn::proposal::Funnel;
 use serde_json::json;
 
 use crate::args::Global;
 use crate::clock;
 use crate::error::{CommandError, Exit};
-use crate::output::{self, JsonOnly, escaped, print};
+use crate::output::{self, JsonOnly, escaped, print, tell};
 use crate::wiring;
 use crate::wiring::state::{Cut, State};
 use crate::wiring::store::Session;
@@ -48,9 +49,27 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         Some(JsonOnly::Json) => output::json(&as_json(&state, &funnel))?,
         None => text(&session, &state, &funnel),
     })?;
-    let whole = funnel.errors == 0 && funnel.lost == 0 && state.cut == Cut::default();
-    let sound = funnel.learned > 0 && whole && missing_nodes(&state) == 0;
-    Ok(session.exit(if args.check && !sound { Exit::No } else { Exit::Done }))
+    let wrong = if args.check { wrong(&state, &funnel) } else { Vec::new() };
+    if !wrong.is_empty() {
+        tell(&format!("check failed: {}", wrong.join(", ")));
+    }
+    Ok(session.exit(if wrong.is_empty() { Exit::Done } else { Exit::No }))
+}
+
+/// What a check finds.
+fn wrong(state: &State, funnel: &Funnel) -> Vec<String> {
+    let missing = missing_nodes(state);
+    let lost = funnel.lost;
+    [
+        (funnel.learned == 0).then(|| "nothing was learned".to_owned()),
+        (funnel.errors > 0).then(|| format!("errors: {}", funnel.errors)),
+        (lost > 0).then(|| format!("lost by the sources: {lost}")),
+        (missing > 0).then(|| format!("nodes that do not report: {missing}")),
+        (state.cut != Cut::default()).then(|| "more was seen than a folder keeps".to_owned()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn as_json(state: &State, funnel: &Funnel) -> serde_json::Value {
@@ -123,7 +142,13 @@ fn unplaced(one: &wiring::state::Unplaced) -> String {
         netenf_api::Direction::Egress => "->",
         netenf_api::Direction::Ingress => "<-",
     };
-    format!("  {subject} {arrow} {peer} {port}{} x{}: {}", one.protocol, one.count, one.reason)
+    let kind = one.subject.kind.as_deref().unwrap_or_default();
+    let is_other = Subjects::All.cover(kind) && !Subjects::Standard.cover(kind);
+    let also = if is_other { ", learned without --subjects all" } else { "" };
+    format!(
+        "  {subject} {arrow} {peer} {port}{} x{}: {}{also}",
+        one.protocol, one.count, one.reason
+    )
 }
 
 fn objects(session: &Session) -> String {

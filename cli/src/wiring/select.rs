@@ -1,11 +1,15 @@
 //! Which objects of the store a command is about.
 
-use netenf_api::{Direction, TargetKind};
-use netenf_store::{Kind, Stored};
+use std::collections::BTreeSet;
 
+use netenf_api::{Direction, TargetKind};
+use netenf_store::{Kind, Resource, Stored};
+
+use super::near::near;
 use super::store::Session;
 use crate::args::Global;
-use crate::error::CommandError;
+use crate::error::{CommandError, Exit};
+use crate::output;
 
 /// Objects by workload or name.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -37,39 +41,51 @@ impl Selection {
         session: &'a Session,
         global: &Global,
     ) -> Result<Vec<&'a Stored>, CommandError> {
-        self.find_among([&*session.listing().objects], global)
+        let found = self.search([&*session.listing().objects], global)?;
+        match found.missing.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(found.objects),
+        }
     }
 
-    /// The same in several listings: a name must name something in one of them.
-    pub(crate) fn find_among<'a, const N: usize>(
+    /// The same in several listings, for a command that shows what there is beside what is not: a name must
+    /// name something in one of them, and something must be found.
+    pub(crate) fn search<'a, const N: usize>(
         &self,
         listings: [&'a [Stored]; N],
         global: &Global,
-    ) -> Result<Vec<&'a Stored>, CommandError> {
+    ) -> Result<Found<'a>, CommandError> {
         let namespace = global.only_namespace();
         let objects = || listings.into_iter().flatten();
         let here = |stored: &&Stored| {
             namespace.is_none_or(|namespace| stored.object.key().namespace == namespace)
                 && self.is_direction(stored)
         };
+        let mut found = Found::default();
         if self.names.is_empty() {
-            return Ok(objects().filter(here).collect());
+            found.objects = objects().filter(here).collect();
+            return Ok(found);
         }
-        let mut found: Vec<&Stored> = Vec::new();
         for name in &self.names {
             let wanted = Wanted::parse(name, namespace)?;
-            let matching: Vec<&Stored> =
-                objects().filter(|stored| self.is_direction(stored) && wanted.is(stored)).collect();
-            if matching.is_empty() {
-                return Err(not_found(name, namespace));
+            let named: Vec<&Stored> = objects().filter(|stored| wanted.is(stored)).collect();
+            let mut matching = named.iter().filter(|stored| self.is_direction(stored)).peekable();
+            if matching.peek().is_none() {
+                found.missing.push(match named.first() {
+                    Some(other) => self.other_direction(name, other),
+                    None => not_found(name, namespace, objects()),
+                });
             }
             for one in matching {
-                if !found.iter().any(|known| std::ptr::eq(*known, one)) {
-                    found.push(one);
+                if !found.objects.iter().any(|known| std::ptr::eq(*known, *one)) {
+                    found.objects.push(one);
                 }
             }
         }
-        found.sort_by_key(|stored| stored.object.key());
+        found.objects.sort_by_key(|stored| stored.object.key());
+        if found.objects.is_empty() && found.missing.len() == 1 {
+            return Err(found.missing.remove(0));
+        }
         Ok(found)
     }
 
@@ -87,6 +103,17 @@ impl Selection {
         self.find(session, global)
     }
 
+    /// It is there, but not in the direction that is asked for.
+    fn other_direction(&self, name: &str, other: &Stored) -> CommandError {
+        let wanted = match self.direction {
+            Some(DirectionName::Ingress) => "ingress",
+            Some(DirectionName::Egress) | None => "egress",
+        };
+        let key = other.object.key();
+        CommandError::no(format!("{name:?} has nothing in the direction {wanted}"))
+            .hint(format!("there is the {key}; leave --direction out"))
+    }
+
     fn is_direction(&self, stored: &Stored) -> bool {
         let own = stored.object.direction();
         match self.direction {
@@ -97,13 +124,75 @@ impl Selection {
     }
 }
 
-fn not_found(name: &str, namespace: Option<&str>) -> CommandError {
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Found<'a> {
+    pub(crate) objects: Vec<&'a Stored>,
+    /// Names that name nothing.
+    pub(crate) missing: Vec<CommandError>,
+}
+
+// === impl Found ===
+
+impl Found<'_> {
+    /// Tells what was not found, which makes an answer of no.
+    pub(crate) fn exit(&self, answer: Exit) -> Exit {
+        self.missing.iter().for_each(output::error);
+        if self.missing.is_empty() { answer } else { Exit::No }
+    }
+}
+
+fn not_found<'a>(
+    name: &str,
+    namespace: Option<&str>,
+    objects: impl Iterator<Item = &'a Stored>,
+) -> CommandError {
     let place = namespace.map_or_else(
         || "in the folder".to_owned(),
         |namespace| format!("in namespace {namespace}"),
     );
-    CommandError::no(format!("nothing {place} is called {name:?}"))
-        .hint("kubectl netenf get -A shows what there is")
+    let error = CommandError::no(format!("nothing {place} is called {name:?}"));
+    if is_kind(name) {
+        return error.hint(
+            "a kind alone names nothing: write KIND/NAME, for example sts/db; without a name all are meant",
+        );
+    }
+    let names: BTreeSet<String> =
+        objects.flat_map(|stored| names(&stored.object, name.matches('/').count())).collect();
+    match near(name, names.iter().map(String::as_str)).as_slice() {
+        [] => error.hint("kubectl netenf get -A shows what there is"),
+        near => error.hint(format!("did you mean {}?", near.join(" or "))),
+    }
+}
+
+/// What an object may be called, with as many slashes.
+fn names(object: &Resource, slashes: usize) -> Vec<String> {
+    let target = match object {
+        Resource::Proposal(proposal) => proposal.spec.target_ref.as_ref(),
+        Resource::Policy(policy) => policy.spec.target_ref.as_ref(),
+    };
+    let workload =
+        target.map(|target| format!("{}/{}", target.kind.to_string().to_lowercase(), target.name));
+    match slashes {
+        0 => vec![object.key().name],
+        1 => workload.into_iter().collect(),
+        _ => workload.map(|own| format!("{}/{own}", object.key().namespace)).into_iter().collect(),
+    }
+}
+
+/// Whether a person wrote a kind where a name belongs.
+fn is_kind(word: &str) -> bool {
+    const OURS: [&str; 8] = [
+        "wnpp",
+        "wnp",
+        "proposal",
+        "proposals",
+        "policy",
+        "policies",
+        "workloadnetworkpolicyproposals",
+        "workloadnetworkpolicies",
+    ];
+    OURS.contains(&word) || super::workload(&format!("{word}/x"), Some("x")).is_ok()
 }
 
 /// Stands for the namespace where none is given; no namespace has such a name.

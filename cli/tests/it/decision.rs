@@ -118,7 +118,6 @@ fn what_no_rule_expresses_is_listed_in_the_policy_and_holds_protecting_up() {
     ----- stderr -----
     2 received: 0 learned, 2 uncovered, 0 skipped, 0 violations, 0 errors; 0 lost by the source
     1 proposal, 1 policy, 4 uncovered items
-    warning: flows of 2026-09-01T08:00:00Z to 2026-09-01T08:00:00Z were learned before: where they are the same, counts hold them twice (--fresh starts over)
     ");
     let reasons = || {
         let uncovered = object(&environment)["status"]["uncovered"].clone();

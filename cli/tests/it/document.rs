@@ -78,3 +78,45 @@ fn every_variable_that_is_read_is_there() {
         assert!(text.contains(&format!("`{name}`")), "{name}");
     }
 }
+
+/// What stands between backquotes or in the first cell of a table's row.
+fn explained(text: &str) -> Vec<&str> {
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+    rows.flat_map(|cell| cell.split(", ")).collect()
+}
+
+#[test]
+fn every_reason_is_explained() {
+    let text = std::fs::read_to_string(repository().join("docs/learning.md")).unwrap();
+    let explained = explained(&text);
+    let source =
+        std::fs::read_to_string(repository().join("crates/learn/src/classify.rs")).unwrap();
+    let names = source.split("const fn name").nth(1).unwrap().split("\n    }\n").next().unwrap();
+    let skipped: Vec<&str> =
+        names.lines().filter_map(|line| line.split("=> \"").nth(1)?.split('"').next()).collect();
+    assert!(skipped.len() > 20, "{skipped:?}");
+    let uncovered: Vec<String> =
+        netenf_api::UncoveredReason::ALL.iter().map(ToString::to_string).collect();
+    // The cluster's DNS and its monitoring are declared and never learned.
+    let learned =
+        uncovered.iter().map(String::as_str).filter(|name| !["Dns", "Monitoring"].contains(name));
+    for reason in skipped.into_iter().chain(learned) {
+        assert!(explained.contains(&reason), "{reason} is not explained in docs/learning.md");
+    }
+}
+
+#[test]
+fn one_command_gets_the_objects_everywhere() {
+    let source = std::fs::read_to_string(repository().join("cli/src/wiring.rs")).unwrap();
+    let command =
+        source.split("GET_STATE: &str =\n    \"").nth(1).unwrap().split('"').next().unwrap();
+    for place in ["README.md", "docs/demo/state.yaml"] {
+        let text = std::fs::read_to_string(repository().join(place)).unwrap();
+        let shown: Vec<&str> =
+            text.lines().filter_map(|line| Some(&line[line.find("kubectl get ")?..])).collect();
+        assert!(!shown.is_empty(), "{place}");
+        for line in shown {
+            assert!(line.starts_with(command), "{place}: {line}");
+        }
+    }
+}

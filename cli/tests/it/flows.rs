@@ -150,10 +150,23 @@ fn what_no_filter_can_mean_is_an_error_of_usage() {
     insta::assert_snapshot!(environment.run(&format!("{LATER} --port 70000")), @"
     exit 2
     ----- stderr -----
-    error: invalid value '70000' for '--port <PORT>': 70000 is not in 0..=65535
+    error: invalid value '70000' for '--port <PORT>': write a number from 0 to 65535; flows do not name ports
 
     For more information, try '--help'.
     ");
+    for (filter, message) in [
+        ("--port http", "write a number from 0 to 65535; flows do not name ports"),
+        ("--protocol bogus", "write tcp, udp, sctp, icmp, vrrp, igmp, esp, ah, gre or a number"),
+        (
+            "--not --protocol bogus",
+            "write tcp, udp, sctp, icmp, vrrp, igmp, esp, ah, gre or a number",
+        ),
+        ("--to 10.244.1.300", "\"10.244.1.300\" is no address"),
+        ("--from 10.244.1.0/33", "\"10.244.1.0/33\" is no range of addresses"),
+    ] {
+        let run = environment.run(&format!("{LATER} {filter}"));
+        assert!(run.code == 2 && run.stderr.contains(message), "{filter}: {run}");
+    }
     insta::assert_snapshot!(environment.run("flows"), @"
     exit 2
     ----- stderr -----

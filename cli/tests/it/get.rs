@@ -295,12 +295,45 @@ fn what_is_not_there_is_an_answer_of_no_where_it_was_named() {
     exit 1
     ----- stderr -----
     error: nothing in namespace monitoring is called "deployment/web"
-    hint: kubectl netenf get -A shows what there is
+    hint: did you mean deployment/web?
     "#);
     insta::assert_snapshot!(environment.run("get thing/web --dir policies"), @r#"
     exit 2
     ----- stderr -----
     error: "thing/web" names no workload
     hint: write KIND/NAME or NAMESPACE/KIND/NAME, for example deployment/web or shop/sts/db
+    "#);
+}
+
+#[test]
+fn a_kind_alone_is_no_name() {
+    let environment = Environment::learned();
+    for words in ["proposals", "wnp", "sts db"] {
+        let run = environment.run(&format!("get {words} --dir policies"));
+        assert_eq!(run.code, 1, "{run}");
+        assert!(run.stderr.contains("write KIND/NAME"), "{run}");
+    }
+}
+
+#[test]
+fn what_is_there_is_shown_beside_what_is_not() {
+    let environment = Environment::learned();
+    for verb in ["get", "diff"] {
+        let good = environment.run(&format!("{verb} statefulset/prometheus --dir policies"));
+        let run = environment
+            .run(&format!("{verb} statefulset/prometheus deployment/wbe --dir policies"));
+        assert_eq!((run.code, &run.stdout), (1, &good.stdout), "{run}");
+        assert!(run.stderr.contains("did you mean deployment/web?"), "{run}");
+    }
+}
+
+#[test]
+fn the_other_direction_is_told() {
+    let environment = Environment::learned();
+    insta::assert_snapshot!(environment.run("get statefulset/db --direction egress --dir policies"), @r#"
+    exit 1
+    ----- stderr -----
+    error: "statefulset/db" has nothing in the direction egress
+    hint: there is the proposal shop/statefulset-db-ingress; leave --direction out
     "#);
 }

@@ -694,10 +694,10 @@ fn help_is_for_people() {
               Either end, written like WORKLOAD
 
           --port <PORT>
-              Port of either end
+              Port of either end, as a number
 
           --protocol <PROTOCOL>
-              Protocol: tcp, udp, sctp, icmp or another one's name
+              Protocol: tcp, udp, sctp, icmp, vrrp, igmp, esp, ah, gre or a number
 
           --verdict <VERDICT>
               What became of it

@@ -163,6 +163,7 @@ fn with_a_folder_it_says_what_changed_there() {
     skipped: 130 Reply, 7 NodeLocal, 1 Denied
     6 proposals, 4 uncovered items
     seen, but without a proposal of its own: 1 UnknownOwner
+    hint: --subjects all writes proposals for these kinds too: CronJob
     ");
     let files: Vec<String> = environment.files("policies").into_keys().collect();
     insta::assert_snapshot!(files.join("\n"), @"
@@ -202,6 +203,7 @@ fn what_is_learned_again_adds_up_until_fresh() {
     6 proposals, 4 uncovered items
     warning: flows of 2026-09-01T08:00:00Z to 2026-09-02T09:21:05Z were learned before: where they are the same, counts hold them twice (--fresh starts over)
     seen, but without a proposal of its own: 1 UnknownOwner
+    hint: --subjects all writes proposals for these kinds too: CronJob
     ");
     let received = || {
         let status = environment.good("status --dir policies -o json");
@@ -248,6 +250,7 @@ fn json_is_the_funnel_and_its_parts_add_up() {
     skipped: 130 Reply, 7 NodeLocal, 1 Denied
     6 proposals, 4 uncovered items
     seen, but without a proposal of its own: 1 UnknownOwner
+    hint: --subjects all writes proposals for these kinds too: CronJob
     "#);
     let funnel: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     let part = |name: &str| funnel[name].as_u64().unwrap();
@@ -414,4 +417,47 @@ fn the_backend_is_of_the_provider() {
     error: --backend istio needs flows of ztunnel: only they carry mesh identities
     hint: leave --backend out, or give a ztunnel log
     ");
+}
+
+#[test]
+fn a_workload_that_was_not_seen_is_a_slip_and_stores_nothing() {
+    let environment = Environment::new();
+    insta::assert_snapshot!(environment.run("learn shop/deployment/wbe --input-file flows.jsonl --cluster-state state.yaml --dir policies"), @"
+    exit 1
+    ----- stderr -----
+    error: nothing was seen of shop/deployment/wbe
+    hint: did you mean shop/deployment/web?
+    ");
+    let run = environment.run("learn deployment/nothere -n shop --input-file flows.jsonl");
+    assert!(
+        run.code == 1 && run.stderr.contains("nothing was seen of shop/deployment/nothere"),
+        "{run}"
+    );
+    assert!(!run.stderr.contains("did you mean"), "{run}");
+    assert!(!environment.path("policies/shop").exists());
+    let run = environment
+        .run("learn --exclude-workload shop/deploy/wbe --input-file flows.jsonl --dir policies");
+    assert!(
+        run.code == 0 && run.stderr.contains("nothing was seen of shop/deployment/wbe"),
+        "{run}"
+    );
+}
+
+#[test]
+fn owners_that_are_missing_are_told_with_the_command_that_gets_them() {
+    let environment = Environment::new();
+    let state = environment.read("state.yaml");
+    let kept = state.split("\n- apiVersion").filter(|one| !one.contains("\n  kind: ReplicaSet"));
+    environment.write("part.yaml", kept.collect::<Vec<_>>().join("\n- apiVersion"));
+    let run =
+        environment.run("learn --input-file flows.jsonl --cluster-state part.yaml --dir policies");
+    let told =
+        run.stderr.lines().skip_while(|line| !line.starts_with("warning")).collect::<Vec<_>>();
+    insta::assert_snapshot!(told.join("\n"), @"
+    warning: pods of --cluster-state are owned by objects that are not in it, so that who owns those is not known: ReplicaSet
+    hint: one command gets all objects that learning uses:
+          kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices -A -o yaml > state.yaml
+    ");
+    let run = environment.run("learn --input-file flows.jsonl --cluster-state state.yaml");
+    assert!(!run.stderr.contains("not in it"), "{run}");
 }

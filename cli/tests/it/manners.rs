@@ -217,8 +217,8 @@ fn a_line_of_any_length_costs_no_other() {
     3 received: 2 learned, 0 uncovered, 0 skipped, 0 violations, 1 error; 0 lost by the source
     1 proposal, 0 uncovered items
     seen, but without a proposal of its own: 1 UnknownOwner
-    hint: the recording names pods but not their workloads or labels; give the cluster's objects:
-          kubectl get pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices,nodes,ns -A -o yaml > state.yaml
+    hint: the recording names pods but not all of their workloads or labels; give the cluster's objects:
+          kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices -A -o yaml > state.yaml
           and add --cluster-state state.yaml
     "#);
 }
@@ -246,6 +246,7 @@ fn cluster_state_that_is_broken_in_part_is_used_in_part() {
     skipped: 130 Reply, 7 NodeLocal, 1 Denied
     6 proposals, 4 uncovered items
     seen, but without a proposal of its own: 1 UnknownOwner
+    hint: --subjects all writes proposals for these kinds too: CronJob
     ");
     insta::assert_snapshot!(environment.run("learn --input-file flows.jsonl --cluster-state nothere"), @"
     exit 3
@@ -258,7 +259,7 @@ fn cluster_state_that_is_broken_in_part_is_used_in_part() {
     exit 3
     ----- stderr -----
     error: --cluster-state holds no Kubernetes object: none.yaml, document 1: no Kubernetes object: it has no kind; it was left out
-    hint: give what `kubectl get pods,svc,deploy,sts,ds,rs,jobs,cronjobs,nodes,endpointslices -A -o yaml` prints
+    hint: give what kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices -A -o yaml prints
     ");
     let whole = environment.good("learn --input-file flows.jsonl --cluster-state state.yaml");
     let piped =

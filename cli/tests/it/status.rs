@@ -20,7 +20,7 @@ fn every_observation_is_accounted_for() {
       Denied                1
     lost        0 (told by the sources, not part of received)
     without a proposal of their own  1
-      shop/cronjob/report -> shop/statefulset/db 5432/TCP x4: UnknownOwner
+      shop/cronjob/report -> shop/statefulset/db 5432/TCP x4: UnknownOwner, learned without --subjects all
     ");
     insta::assert_snapshot!(environment.run("status --dir policies -o json"), @r#"
     exit 0
@@ -95,6 +95,8 @@ fn check_is_for_ci() {
     errors      0
     skipped     0
     lost        0 (told by the sources, not part of received)
+    ----- stderr -----
+    check failed: nothing was learned
     ");
 }
 

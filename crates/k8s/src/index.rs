@@ -193,6 +193,18 @@ impl Index {
             .map(|(workload, _)| workload)
     }
 
+    /// Kinds of owners that objects name and that no object is of, so that what is above them is not known.
+    pub fn missing_owners(&self) -> BTreeSet<Arc<str>> {
+        const KINDS: [&str; 6] =
+            ["CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"];
+        let tops = self.pods.values().map(|pod| self.top(&pod.owner));
+        let missing = tops.filter(|top| {
+            let entry = self.workloads.get(top);
+            KINDS.contains(&&*top.kind) && entry.is_none_or(|entry| entry.origin != Origin::Object)
+        });
+        missing.map(|top| top.kind).collect()
+    }
+
     /// Addresses of a node from its status, sorted.
     pub fn addresses_of_node(&self, name: &str) -> Vec<IpAddr> {
         let own = self.node_addresses.iter();

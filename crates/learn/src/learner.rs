@@ -238,6 +238,11 @@ impl<D: Directory> Learner<D> {
         }
     }
 
+    /// Every workload that was met, whatever became of its observations; in no order.
+    pub fn workloads(&self) -> impl Iterator<Item = &crate::Workload> {
+        self.parties.iter().filter_map(|sum| sum.party.workload())
+    }
+
     /// Counts what is not kept.
     fn unlist(&mut self, what: &'static str) {
         let count = self.unlisted.entry(what).or_default();

@@ -57,11 +57,22 @@ impl Pattern {
             [namespace, "pod" | "pods" | "po", name] => {
                 Ok(Self::Pod { namespace: Some((*namespace).to_owned()), name: (*name).to_owned() })
             }
+            [address, length]
+                if length.parse::<u32>().is_ok() && address.contains(['.', ':']) =>
+            {
+                Err(CommandError::usage(format!("{text:?} is no range of addresses"))
+                    .hint("write a range such as 10.0.0.0/24 or fd00::/64"))
+            }
             [_, _] | [_, _, _] => {
                 let fallback = namespace.or(Some("*"));
                 let workload = crate::wiring::workload(text, fallback)?;
                 let namespace = Some(workload.namespace.to_string()).filter(|namespace| namespace != "*");
                 Ok(Self::Workload { namespace, kind: workload.kind.to_string(), name: workload.name.to_string() })
+            }
+            // Nobody's domain ends in a number.
+            [name] if name.rsplit('.').next().is_some_and(|last| last.parse::<u32>().is_ok()) => {
+                Err(CommandError::usage(format!("{text:?} is no address"))
+                    .hint("write an address such as 10.0.0.12, or a range such as 10.0.0.0/24"))
             }
             [name] if name.contains('.') => Ok(Self::Name(name.trim_end_matches('.').to_ascii_lowercase())),
             _ => Err(CommandError::usage(format!("{text:?} names no end of a flow")).hint(

@@ -27,11 +27,11 @@ pub(crate) struct FilterArgs {
     /// Either end, written like WORKLOAD
     #[arg(long, value_name = "END")]
     peer: Vec<String>,
-    /// Port of either end
-    #[arg(long, value_name = "PORT")]
+    /// Port of either end, as a number
+    #[arg(long, value_name = "PORT", value_parser = port)]
     port: Vec<u16>,
-    /// Protocol: tcp, udp, sctp, icmp or another one's name
-    #[arg(long, value_name = "PROTOCOL")]
+    /// Protocol: tcp, udp, sctp, icmp, vrrp, igmp, esp, ah, gre or a number
+    #[arg(long, value_name = "PROTOCOL", value_parser = protocol_name)]
     protocol: Vec<String>,
     /// What became of it
     #[arg(long, value_enum, value_name = "VERDICT")]
@@ -54,9 +54,9 @@ pub(crate) struct FilterArgs {
     not_to: Vec<String>,
     #[arg(long, hide = true)]
     not_peer: Vec<String>,
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, value_parser = port)]
     not_port: Vec<u16>,
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, value_parser = protocol_name)]
     not_protocol: Vec<String>,
     #[arg(long, value_enum, hide = true)]
     not_verdict: Vec<VerdictName>,
@@ -123,9 +123,8 @@ impl Filter {
             |texts: &[String], test: fn(Pattern) -> Test| -> Result<Vec<Test>, CommandError> {
                 texts.iter().map(|text| Ok(test(Pattern::parse(text, namespace)?))).collect()
             };
-        let protocols = |texts: &[String]| {
-            texts.iter().map(|text| Test::Protocol(text.to_ascii_uppercase())).collect()
-        };
+        let protocols =
+            |texts: &[String]| texts.iter().map(|text| Test::Protocol(text.clone())).collect();
         filter.add(false, "either end", ends(&args.ends, Test::Either)?);
         filter.add(false, "sender", ends(&args.from, Test::From)?);
         filter.add(false, "receiver", ends(&args.to, Test::To)?);
@@ -306,6 +305,21 @@ pub(super) fn verdict(verdict: Verdict) -> Option<VerdictName> {
         Verdict::Dropped => Some(VerdictName::Denied),
         Verdict::Failed | Verdict::Socket | Verdict::Unknown => None,
     }
+}
+
+/// A port; flows carry numbers only.
+fn port(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| "write a number from 0 to 65535; flows do not name ports".to_owned())
+}
+
+/// A protocol that a source may name, as it does.
+fn protocol_name(text: &str) -> Result<String, String> {
+    const NAMES: [&str; 9] = ["TCP", "UDP", "SCTP", "ICMP", "VRRP", "IGMP", "ESP", "AH", "GRE"];
+    let name = text.to_ascii_uppercase();
+    if NAMES.contains(&name.as_str()) || name.parse::<u8>().is_ok() {
+        return Ok(name);
+    }
+    Err(format!("write {} or a number from 0 to 255", NAMES.join(", ").to_ascii_lowercase()))
 }
 
 /// A time, or how long before `now`.

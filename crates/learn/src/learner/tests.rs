@@ -249,7 +249,10 @@ fn kinds_without_proposals_are_told() {
     let outcome = job(Subjects::Standard);
     assert_eq!(told(&outcome), ["db <- report:5432 x1"]);
     let [unplaced] = outcome.unplaced.as_slice() else { panic!("{:?}", outcome.unplaced) };
-    assert_eq!(unplaced.uncovered.notes, ["no proposals are written for kind Job".into()]);
+    assert_eq!(
+        unplaced.uncovered.notes,
+        ["no proposals are written for kind Job without --subjects all".into()]
+    );
     assert_eq!(outcome.funnel.learned, 1);
     let outcome = job(Subjects::All);
     assert_eq!(told(&outcome), ["db <- report:5432 x1", "report -> db:5432 x1"]);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use netenf_policy::Protocol;
 
 use crate::classify::Skip;
+use crate::config::Subjects;
 use crate::directory::{ApiServerTarget, Directory, DnsTarget};
 use crate::identity::Workload;
 use crate::learner::Learner;
@@ -239,7 +240,8 @@ impl<'a, D: Directory> Placer<'a, D> {
         if config.subjects.cover(&workload.kind) {
             return Ok(workload);
         }
-        let note = format!("no proposals are written for kind {}", workload.kind);
+        let also = if Subjects::All.cover(&workload.kind) { " without --subjects all" } else { "" };
+        let note = format!("no proposals are written for kind {}{also}", workload.kind);
         Err(Refusal::Uncovered(Reason::UnknownOwner, Some(note)))
     }
 }
