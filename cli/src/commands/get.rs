@@ -192,10 +192,7 @@ fn wide_cells(object: &Resource) -> Vec<String> {
     let violations = object.as_policy().map(|policy| {
         policy.status.as_ref().map_or(0, |status| status.active_violation_count).to_string()
     });
-    let gaps = object
-        .as_proposal()
-        .and_then(|proposal| proposal.status.as_ref())
-        .map_or(0, |status| status.gaps.len());
+    let gaps = object.gaps().len();
     vec![
         workload.unwrap_or_default(),
         object

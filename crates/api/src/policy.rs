@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{self, Backend, Mode};
-use crate::evidence::{RuleEvidence, UncoveredPeer};
+use crate::evidence::{Gap, RuleEvidence, UncoveredPeer};
 use crate::istio::IstioPolicySpec;
 use crate::proposal::WorkloadNetworkPolicyProposalSpec;
 use crate::reference::{Direction, TargetRef};
@@ -148,6 +148,9 @@ pub struct WorkloadNetworkPolicyStatus {
     /// When a rule was last added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_new_rule: Option<Time>,
+    /// Times and places of which nothing was seen, before the promotion or since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<Gap>,
 }
 
 // === impl WorkloadNetworkPolicySpec ===

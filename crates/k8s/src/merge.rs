@@ -140,7 +140,9 @@ pub fn merge_uncovered(
                 && stands_for(&item.peer, other_end(one))
         })
     };
-    let mut new = render::proposal(fresh, last).status.unwrap_or_default().uncovered;
+    let rendered = render::proposal(fresh, last).status.unwrap_or_default();
+    status.gaps = status::gaps(known.gaps, rendered.gaps);
+    let mut new = rendered.uncovered;
     new.retain(|item| !is_violation(item));
     status::take_allowed(&cover, &mut new);
     let mut items = known.uncovered;

@@ -7,6 +7,7 @@ use k8s_openapi::api::networking::v1::NetworkPolicySpec;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use netenf_api::{Backend, Direction, PeerRef, Protocol, Provenance, UncoveredPeer};
 use netenf_learn as learn;
+use netenf_learn::wording::count;
 use netenf_policy::{End, Pod};
 
 use crate::lifecycle::Resource;
@@ -114,13 +115,26 @@ fn window(facts: &Facts<'_>, limits: &Limits) -> Item {
             ..item("window", Verdict::Fail, format!("window unknown, at least {least} wanted"))
         },
         Some(window) if window >= limits.min_window => {
-            item("window", Verdict::Pass, format!("window {} >= {least}", words(window)))
+            let message = format!("window {} >= {least}", words(window));
+            match gaps(facts.object) {
+                None => item("window", Verdict::Pass, message),
+                // It cannot be told what would have been seen there.
+                Some(gaps) => item("window", Verdict::Warn, format!("{message}, but with {gaps}")),
+            }
         }
         Some(window) => Item {
             hint: Some("record longer, or accept with --accept window".to_owned()),
             ..item("window", Verdict::Fail, format!("window {} < {least}", words(window)))
         },
     }
+}
+
+/// What is known not to have been seen of the object's pods.
+fn gaps(object: &Resource) -> Option<String> {
+    let gaps = object.gaps();
+    let lost: i64 = gaps.iter().filter_map(|gap| gap.lost).fold(0, i64::saturating_add);
+    let lost = if lost > 0 { format!(" ({lost} events lost)") } else { String::new() };
+    (!gaps.is_empty()).then(|| format!("{}{lost}", count(gaps.len(), "gap")))
 }
 
 fn quiet(facts: &Facts<'_>, limits: &Limits) -> Item {

@@ -90,6 +90,7 @@ fn status(status: &WorkloadNetworkPolicyStatus) -> WorkloadNetworkPolicyProposal
         uncovered: status.uncovered.clone(),
         learned_since: status.learned_since.clone(),
         last_new_rule: status.last_new_rule.clone(),
+        gaps: status.gaps.clone(),
         ..WorkloadNetworkPolicyProposalStatus::default()
     };
     for violation in &status.violations {

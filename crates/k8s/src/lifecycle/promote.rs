@@ -132,6 +132,7 @@ fn status(proposal: &WorkloadNetworkPolicyProposal) -> Option<WorkloadNetworkPol
         uncovered: status.uncovered.clone(),
         learned_since: status.learned_since.clone(),
         last_new_rule: status.last_new_rule.clone(),
+        gaps: status.gaps.clone(),
         ..WorkloadNetworkPolicyStatus::default()
     })
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use k8s_openapi::api::networking::v1::NetworkPolicySpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use netenf_api::{
-    Backend, Direction, IstioPolicySpec, RuleEvidence, Suggestion, UncoveredPeer,
+    Backend, Direction, Gap, IstioPolicySpec, RuleEvidence, Suggestion, UncoveredPeer,
     WorkloadNetworkPolicy, WorkloadNetworkPolicyProposal,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -201,6 +201,14 @@ impl Resource {
                 proposal.status.as_ref().map_or(&[], |status| &status.uncovered)
             }
             Self::Policy(policy) => policy.status.as_ref().map_or(&[], |status| &status.uncovered),
+        }
+    }
+
+    /// Times and places of which nothing was seen.
+    pub fn gaps(&self) -> &[Gap] {
+        match self {
+            Self::Proposal(proposal) => proposal.status.as_ref().map_or(&[], |status| &status.gaps),
+            Self::Policy(policy) => policy.status.as_ref().map_or(&[], |status| &status.gaps),
         }
     }
 

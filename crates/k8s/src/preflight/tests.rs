@@ -206,3 +206,18 @@ fn what_is_accepted_is_never_told_as_if_it_were_not_there(
     let item = items.iter().find(|item| item.name == "uncovered").unwrap();
     assert_eq!((item.result, item.message.as_str()), (result, message));
 }
+
+#[rstest]
+#[case::whole(json!([]), Verdict::Pass, "window 25h >= 24h")]
+#[case::with_losses(json!([{"node": "n1", "reason": "LostEvents (ring buffer)", "lost": 7}, {"reason": "NodeUnavailable"}]), Verdict::Warn, "window 25h >= 24h, but with 2 gaps (7 events lost)")]
+fn a_window_with_gaps_is_told(
+    #[case] gaps: Value,
+    #[case] expected: Verdict,
+    #[case] message: &str,
+) {
+    let Resource::Proposal(mut proposal) = egress(&json!([{}]), &json!([])) else { panic!() };
+    proposal.status.as_mut().unwrap().gaps = serde_json::from_value(gaps).unwrap();
+    let items = of(&Resource::Proposal(proposal));
+    assert_eq!((items[0].name, items[0].result), ("window", expected));
+    assert_eq!(items[0].message, message);
+}
