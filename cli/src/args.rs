@@ -118,6 +118,12 @@ pub(crate) fn spelled_as_plugin(args: impl Iterator<Item = OsString>) -> Vec<OsS
         let name = Path::new(first).file_name().map(OsString::from).unwrap_or_default();
         *first = if name == "netenf" { name } else { "kubectl netenf".into() };
     }
+    // Most programs know the flag; here it is a command.
+    if let [_, flag] = args.as_mut_slice()
+        && (flag == "--version" || flag == "-V")
+    {
+        *flag = "version".into();
+    }
     negated(args)
 }
 

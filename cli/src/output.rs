@@ -8,11 +8,13 @@ use crate::error::CommandError;
 
 mod escape;
 mod table;
+mod wrap;
 
 pub(crate) use netenf_learn::wording::count;
 
 pub(crate) use escape::{escaped, escaped_json};
 pub(crate) use table::Table;
+pub(crate) use wrap::{width, wrapped};
 
 static COLOUR: AtomicU8 = AtomicU8::new(0);
 

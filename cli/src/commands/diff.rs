@@ -24,7 +24,7 @@ use view::{Line, Sign};
 ///
 /// Compares each proposal with the policy of the same name, or a folder with another one (-f), as
 /// connectivity: + is new, - is gone, ~ is another port of a known peer or another mode, ? was seen and has
-/// no rule. Exits with 1 if there is a difference. With --against-traffic it lists the recorded connections that the policies
+/// no rule; of a policy these are its violations. Exits with 1 if there is a difference. With --against-traffic it lists the recorded connections that the policies
 /// and proposals would deny if they protected.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -130,15 +130,23 @@ fn older(dir: &Path) -> Result<DirStore, CommandError> {
     }
 }
 
-/// Proposals beside the policies that they would replace.
+/// Proposals beside the policies that they would replace, and policies that something violates.
 fn against_policies<'a>(session: &'a Session, found: &[&'a Stored]) -> Vec<Pair<'a>> {
-    let proposals = found.iter().filter(|stored| stored.object.kind() == Kind::Proposal);
     let pair = |stored: &&'a Stored| {
         let key = stored.object.key();
-        let policy = session.listing().find(&key.with_kind(Kind::Policy));
-        Pair { key, old: policy.map(|stored| &stored.object), new: Some(&stored.object) }
+        let new = Some(&stored.object);
+        match &stored.object {
+            Resource::Proposal(_) => {
+                let policy = session.listing().find(&key.with_kind(Kind::Policy));
+                Some(Pair { key, old: policy.map(|stored| &stored.object), new })
+            }
+            Resource::Policy(policy) => {
+                let status = policy.status.as_ref()?;
+                (!status.violations.is_empty()).then_some(Pair { key, old: new, new })
+            }
+        }
     };
-    proposals.map(pair).collect()
+    found.iter().filter_map(pair).collect()
 }
 
 /// The same names in two folders.

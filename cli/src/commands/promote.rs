@@ -10,7 +10,7 @@ use super::learn::DryRun;
 use crate::args::Global;
 use crate::clock;
 use crate::error::{CommandError, Exit};
-use crate::output::{self, JsonOnly, escaped, painted, print, tell};
+use crate::output::{self, JsonOnly, escaped, painted, print, tell, wrapped};
 use crate::wiring::select::Selection;
 use crate::wiring::state::State;
 use crate::wiring::store::Session;
@@ -322,7 +322,16 @@ fn line(name: &str, item: &Item, width: usize) -> String {
         Verdict::Fail => painted(31, "FAIL"),
         Verdict::Accepted => painted(33, "accepted"),
     };
-    let hint = item.hint.as_deref().filter(|_| item.result == Verdict::Fail);
-    let hint = hint.map(|hint| format!("  ({})", escaped(hint))).unwrap_or_default();
-    format!("PREFLIGHT  {name}  {:<width$}  {result}{hint}", escaped(&item.message))
+    let hint = item.hint.as_deref().filter(|_| item.result == Verdict::Fail).map(escaped);
+    let message = escaped(&item.message);
+    let beside = hint.as_ref().map(|hint| format!("  ({hint})")).unwrap_or_default();
+    let length = format!("PREFLIGHT  {name}  {message:<width$}  accepted{beside}").chars().count();
+    // A terminal is not made to break words; a pipe gets a line for each item.
+    if let Some(columns) = output::width().filter(|columns| length > *columns) {
+        let text = format!("PREFLIGHT  {name}  {message}");
+        let text = wrapped(&text, columns - "  accepted".len(), 4);
+        let below = hint.map(|hint| format!("\n    {}", wrapped(&hint, columns - 4, 4)));
+        return format!("{text}  {result}{}", below.unwrap_or_default());
+    }
+    format!("PREFLIGHT  {name}  {message:<width$}  {result}{beside}")
 }

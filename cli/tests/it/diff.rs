@@ -249,3 +249,15 @@ fn a_label_with_the_name_of_another_workload_hides_no_rule() {
         assert!(!shown.stdout.contains("manual"), "{shown}");
     }
 }
+
+#[test]
+fn violations_of_a_policy_are_told_with_their_ids() {
+    let environment = Environment::learned();
+    environment.good("promote deployment/web --direction egress -n shop --dir policies");
+    environment.good("learn --input-file later.jsonl --cluster-state state.yaml --dir policies");
+    let shown = environment.run("diff deployment/web --direction egress --dir policies").stdout;
+    let lines: Vec<&str> = shown.lines().filter(|line| line.contains("violation")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @"? violation -> shop/deployment/cache                   6379/TCP  3x  last 28m ago  NoRule  [vf760ecfd]");
+    let id = lines[0].split('[').nth(1).unwrap().trim_end_matches(']');
+    environment.good(&format!("allow {id} --dir policies"));
+}

@@ -315,8 +315,9 @@ fn help_is_for_people() {
 
     Compares each proposal with the policy of the same name, or a folder with another one (-f), as
     connectivity: + is new, - is gone, ~ is another port of a known peer or another mode, ? was seen and
-    has no rule. Exits with 1 if there is a difference. With --against-traffic it lists the recorded
-    connections that the policies and proposals would deny if they protected.
+    has no rule; of a policy these are its violations. Exits with 1 if there is a difference. With
+    --against-traffic it lists the recorded connections that the policies and proposals would deny if
+    they protected.
 
     Usage: kubectl netenf diff [OPTIONS] [WORKLOAD]...
 

@@ -457,3 +457,11 @@ fn flags_of_every_command_stand_anywhere() {
     assert_eq!(environment.good("-n shop get --dir=policies"), expected);
     assert_eq!(environment.good("get --namespace=shop --dir=policies"), expected);
 }
+
+#[test]
+fn the_version_is_told_by_a_flag_too() {
+    let environment = Environment::new();
+    let version = environment.good("version");
+    assert_eq!(environment.good("--version"), version);
+    assert_eq!(environment.good("-V"), version);
+}

@@ -5,7 +5,7 @@ use k8s_openapi::api::networking::v1::{IPBlock, NetworkPolicyPeer, NetworkPolicy
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use netenf_api::{Direction, Provenance, RuleEvidence};
+use netenf_api::{Direction, Provenance, RuleEvidence, Violation};
 use netenf_k8s::lifecycle::{self, Basis, Permit, Permitted};
 use netenf_store::Resource;
 use serde_json::json;
@@ -16,7 +16,7 @@ use crate::{clock, output};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub(super) sign: Sign,
-    /// `allow`, `uncovered`, `accepted`, `refused` or `suggest`.
+    /// `allow`, `uncovered`, `accepted`, `violation`, `refused` or `suggest`.
     pub(super) what: &'static str,
     pub(super) direction: Direction,
     pub(super) peer: String,
@@ -314,6 +314,8 @@ fn open_items(old: Option<&Resource>, object: &Resource, direction: Direction) -
             },
         });
     }
+    let status = object.as_policy().and_then(|policy| policy.status.as_ref());
+    lines.extend(status.into_iter().flat_map(|status| &status.violations).map(violation));
     for rule in object.evidence().iter().filter(|rule| rule.refused) {
         lines.push(Line {
             sign: Sign::Same,
@@ -347,6 +349,29 @@ fn open_items(old: Option<&Resource>, object: &Resource, direction: Direction) -
         });
     }
     lines
+}
+
+fn violation(violation: &Violation) -> Line {
+    let peer = match violation.direction {
+        Direction::Egress => &violation.dest,
+        Direction::Ingress => &violation.source,
+    };
+    let port = violation.dst_port.map(|port| format!("{port}/")).unwrap_or_default();
+    Line {
+        sign: Sign::Uncovered,
+        what: "violation",
+        direction: violation.direction,
+        peer: output::peer(peer),
+        port: format!("{port}{}", violation.protocol),
+        rule: None,
+        seen: Seen {
+            id: Some(violation.id.clone()),
+            reason: Some(violation.reason.to_string()),
+            count: Some(violation.count),
+            last: Some(violation.last_seen.clone()),
+            ..Seen::default()
+        },
+    }
 }
 
 fn peer_words(peer: &netenf_api::PeerRef) -> String {

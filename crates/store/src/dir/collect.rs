@@ -66,7 +66,10 @@ pub(super) fn collect(store: &DirStore, needle: Option<&str>) -> Result<Collecti
                 collection.add(path, &text, &store.memory);
             }
             Ok(_) => {}
-            Err(diagnostic) => collection.broken.push((path, *diagnostic)),
+            Err(diagnostic) => match diagnostic.severity {
+                Severity::Error => collection.broken.push((path, *diagnostic)),
+                Severity::Warning | Severity::Note => collection.notes.push(*diagnostic),
+            },
         }
     }
     if needle.is_none() {

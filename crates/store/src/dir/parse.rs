@@ -83,6 +83,16 @@ pub(super) fn parse(text: &str) -> Vec<Document> {
     documents.collect()
 }
 
+/// Line and cause of what makes the text no YAML, if something does.
+pub(super) fn no_yaml(text: &str) -> Option<(usize, String)> {
+    split(text).into_iter().find_map(|span| {
+        let before = lines_before(text, span.body.start);
+        let padded = format!("{}{}", "\n".repeat(before), &text[span.body.clone()]);
+        let problem = read::<serde::de::IgnoredAny>(&padded, before + 1).err()?;
+        Some((problem.line, problem.cause))
+    })
+}
+
 fn content(body: &str, before: usize, line: usize) -> Result<Content, Problem> {
     // Blank lines in front let the parser count lines as the file does.
     let padded = format!("{}{body}", "\n".repeat(before));

@@ -7,7 +7,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::name::shown;
-use super::parse::mentions_ours;
+use super::parse::{mentions_ours, no_yaml};
 use super::regular;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::StoreError;
@@ -17,6 +17,8 @@ use crate::store::Version;
 pub(super) const MAX_FILE: u64 = 4 << 20;
 /// No file of the state is larger.
 pub(super) const MAX_STATE: u64 = 256 << 20;
+/// No file of something else is looked into if it is larger.
+const MAX_FOREIGN: usize = 256 << 10;
 /// How far a larger file is looked through for objects before it is taken to hold some.
 const MAX_SEARCH: u64 = 64 << 20;
 
@@ -39,7 +41,7 @@ pub(super) fn text(path: &Path) -> Result<Option<String>, Box<Diagnostic>> {
     let mut bytes = Vec::new();
     file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(io)?;
     if !mentions_ours(&bytes) {
-        return Ok(None);
+        return foreign(path, &bytes).map_or(Ok(None), Err);
     }
     if bytes.len() as u64 > MAX_FILE {
         return Err(too_large(path));
@@ -49,6 +51,18 @@ pub(super) fn text(path: &Path) -> Result<Option<String>, Box<Diagnostic>> {
         let line = memchr::memchr_iter(b'\n', valid).count() + 1;
         trouble(path, Some(line), "is not UTF-8".to_owned(), "save the file as UTF-8")
     })
+}
+
+/// A file of something else is left alone. One that is no YAML at all may have been meant to be one of ours,
+/// and is told.
+fn foreign(path: &Path, bytes: &[u8]) -> Option<Box<Diagnostic>> {
+    // A template becomes YAML elsewhere.
+    let is_wanted = |text: &&str| text.len() <= MAX_FOREIGN && !text.contains("{{");
+    let text = std::str::from_utf8(bytes).ok().filter(is_wanted)?;
+    let (line, cause) = no_yaml(text)?;
+    let next_step = "correct it if it is meant to hold an object; it is left alone";
+    let diagnostic = trouble(path, Some(line), format!("is no YAML: {cause}"), next_step);
+    Some(Box::new(Diagnostic { severity: Severity::Warning, ..*diagnostic }))
 }
 
 /// The bytes of a regular file, if it is there.

@@ -34,6 +34,20 @@ fn other_files_are_left_alone() {
 }
 
 #[test]
+fn what_is_no_yaml_is_told_and_left_alone() {
+    let folder = Folder::with(&[
+        ("values.yaml", "a: 1\n---\nb: [1, 2\n"),
+        ("shop/web.proposal.yaml", &text("shop", "web")),
+    ]);
+    let store = folder.lock();
+    let listing = store.list(Scope::All).unwrap();
+    assert_eq!(listing.objects.len(), 1);
+    let [told] = listing.diagnostics.as_slice() else { panic!("{:?}", listing.diagnostics) };
+    assert_eq!((told.severity, told.line), (Severity::Warning, Some(3)), "{told:?}");
+    store.apply(&promotion(&store, "shop", "web")).unwrap();
+}
+
+#[test]
 fn an_object_is_updated_in_the_file_that_it_is_in() {
     let native = "# deny by default\nkind: NetworkPolicy # native\n";
     let all = format!("{native}---\n# ours\n{}---\n{}", text("shop", "web"), text("shop", "api"));
