@@ -168,7 +168,7 @@ complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand flows" -l 
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand flows" -l provider -d 'Who wrote the recording, if it cannot be told from its content' -r -f -a "cilium\t'Cilium: Hubble'
 calico\t'Calico: Goldmane'
 istio\t'Istio ambient: ztunnel'"
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand flows" -l cluster-state -d 'The cluster\'s objects, for --group: a file, a folder or -' -r -F
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand flows" -l cluster-state -d 'The cluster\'s objects, by which --group and filters know workloads: a file, a folder or -' -r -F
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand flows" -l first -d 'Only the first N that match' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand flows" -l last -d 'Only the last N that match' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand flows" -s o -l output -d 'Output: compact, wide, or json (the source\'s own JSON, which can be learned from again)' -r -f -a "compact\t''

@@ -195,7 +195,7 @@ _arguments "${_arguments_options[@]}" : \
 '--provider=[Who wrote the recording, if it cannot be told from its content]:PROVIDER:((cilium\:"Cilium\: Hubble"
 calico\:"Calico\: Goldmane"
 istio\:"Istio ambient\: ztunnel"))' \
-'*--cluster-state=[The cluster'\''s objects, for --group\: a file, a folder or -]:PLACE:_files' \
+'*--cluster-state=[The cluster'\''s objects, by which --group and filters know workloads\: a file, a folder or -]:PLACE:_files' \
 '(--last)--first=[Only the first N that match]:N:_default' \
 '--last=[Only the last N that match]:N:_default' \
 '-o+[Output\: compact, wide, or json (the source'\''s own JSON, which can be learned from again)]:FORMAT:(compact wide json)' \

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use netenf_flows::Record;
+use netenf_k8s::Index;
+use netenf_learn::classify::Skip;
 use netenf_learn::{Config, Learner, LostEvents, NodeStatus};
 
 use crate::args::Global;
@@ -40,7 +42,7 @@ use filter::Filter;
 pub(crate) struct Args {
     #[command(flatten)]
     input: FlowInput,
-    /// The cluster's objects, for --group: a file, a folder or -
+    /// The cluster's objects, by which --group and filters know workloads: a file, a folder or -
     #[arg(long, value_name = "PLACE")]
     cluster_state: Vec<PathBuf>,
     /// Count by who talks to whom instead of listing
@@ -84,7 +86,9 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         return Err(CommandError::usage("flows needs a recording")
             .hint("give --input-file FILE, or --input-file - to read standard input"));
     }
-    if args.group { args.grouped(&filter) } else { args.listed(&filter) }
+    let index = Arc::new(wiring::cluster_state(&args.cluster_state)?);
+    let filter = filter.with(&index);
+    if args.group { args.grouped(&filter, &index) } else { args.listed(&filter) }
 }
 
 // === impl Args ===
@@ -123,24 +127,32 @@ impl Args {
         Ok(Exit::Done)
     }
 
-    fn grouped(&self, filter: &Filter) -> Result<Exit, CommandError> {
-        let index = Arc::new(wiring::cluster_state(&self.cluster_state)?);
+    /// Every flow that the list shows, by who talks to whom.
+    fn grouped(&self, filter: &Filter, index: &Arc<Index>) -> Result<Exit, CommandError> {
         let mut replay = self.input.replay()?;
-        let mut learner = Learner::new(Config::default(), index);
+        let mut learner = Learner::new(Config::default(), Arc::clone(index));
+        let mut groups = group::Groups::default();
         while let Some(item) = replay.next()? {
-            if let Record::Flow(observation) = &item.record
-                && filter.matches(observation)
-            {
-                learner.observe(observation);
+            let Record::Flow(flow) = &item.record else { continue };
+            if !filter.matches_connection(flow) {
+                continue;
+            }
+            let skip = learner.try_observe(flow).err();
+            // Denials and resets are told by what they end.
+            let is_told = line::is_noise(flow) || line::is_reset(flow);
+            if let Some(skip) = skip.filter(|skip| *skip != Skip::Denied && !is_told) {
+                groups.skip(index, flow, skip);
             }
         }
-        let outcome = learner.outcome();
+        let proposals = learner.proposals();
+        proposals.traffic().iter().for_each(|one| groups.traffic(one));
+        proposals.finish().denials.iter().for_each(|one| groups.denial(one));
         print(&match self.output {
-            Format::Json => group::json(&outcome)?,
-            Format::Compact => group::table(&outcome, false),
-            Format::Wide => group::table(&outcome, true),
+            Format::Json => groups.json()?,
+            Format::Compact => groups.table(false),
+            Format::Wide => groups.table(true),
         })?;
-        if group::is_empty(&outcome) {
+        if groups.is_empty() {
             tell("no flow matches; --print-filters shows how the filters are understood");
         }
         wiring::tell_unread(replay.summary());

@@ -275,23 +275,85 @@ fn losses_and_states_of_nodes_stand_among_the_flows_and_are_none_of_the_last() {
     assert_eq!(shown("-o json --until 2026-08-01T00:00:00Z"), "");
 }
 
+/// Ports and protocols, with their verdicts' first words, of what is shown.
+fn ports(text: &str, column: impl Fn(&str) -> Option<&str>) -> std::collections::BTreeSet<String> {
+    text.lines().filter_map(|line| column(line).map(str::to_owned)).collect()
+}
+
+/// What a person sees in the list is found again among the groups, whatever becomes of it.
+#[test]
+fn groups_hold_everything_that_the_list_shows() {
+    let environment = Environment::new();
+    let cases = repository().join("crates/k8s/tests/cases");
+    let mut recordings: Vec<_> = std::fs::read_dir(cases)
+        .unwrap()
+        .flat_map(|case| {
+            let case = case.unwrap().path();
+            ["flows.jsonl", "goldmane.jsonl", "ztunnel.jsonl"].map(|source| case.join(source))
+        })
+        .filter(|path| path.exists())
+        .collect();
+    recordings.push(repository().join("docs/demo/flows.jsonl"));
+    for recording in recordings {
+        environment.write("recording.jsonl", std::fs::read(&recording).unwrap());
+        for filter in ["", "--direction egress", "--protocol tcp"] {
+            let list = environment.run(&format!("flows {filter} --input-file recording.jsonl"));
+            // Service ports are translated, and who resets is told by what it resets.
+            let listed = ports(&list.stdout, |line| {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                let is_service = line.contains("world(10.96.");
+                let is_client =
+                    words[4].split('/').next()?.parse::<u16>().is_ok_and(|port| port >= 32_768);
+                let has_port = !matches!(words[4], "ALLOWED" | "DENIED" | "WOULD-DENY" | "FAILED");
+                (!is_service && !is_client).then_some(if has_port { words[4] } else { "<none>" })
+            });
+            let grouped =
+                environment.run(&format!("flows --group {filter} --input-file recording.jsonl"));
+            let grouped = ports(&grouped.stdout, |line| line.split_whitespace().nth(2));
+            let missing: Vec<&String> = listed.difference(&grouped).collect();
+            assert!(
+                missing.is_empty(),
+                "{} {filter}: {missing:?}\n{list}{grouped:?}",
+                recording.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn workloads_are_known_by_their_objects_in_the_list_and_in_groups() {
+    let environment = Environment::new();
+    let options = "cronjob/report -n shop --input-file flows.jsonl --cluster-state state.yaml";
+    let list = environment.good(&format!("flows {options}"));
+    assert_eq!(list.lines().count(), 8, "two nodes report each of four connections: {list}");
+    insta::assert_snapshot!(environment.run(&format!("flows --group {options}")), @"
+    exit 0
+    ----- stdout -----
+    FROM                  TO                    PORT       COUNT   LAST                   VERDICT
+    shop/cronjob/report   shop/statefulset/db   5432/TCP   4       2026-09-02T09:21:05Z   ALLOWED
+    ");
+}
+
 #[test]
 fn groups_count_connections() {
     let environment = Environment::new();
     insta::assert_snapshot!(environment.run("flows --group --input-file flows.jsonl --cluster-state state.yaml -o wide"), @"
     exit 0
     ----- stdout -----
-    FROM                                TO                                      PORT       COUNT   LAST                   VERDICT   FIRST                  POLICY
-    shop/deployment/api                 external/198.51.100.9                   25/TCP     1       2026-09-01T15:48:00Z   DENIED    2026-09-01T15:48:00Z   <none>
-    shop/cronjob/report                 shop/statefulset/db                     5432/TCP   4       2026-09-02T09:21:05Z   ALLOWED   2026-09-01T08:00:05Z   <none>
-    shop/deployment/api                 kube-system/deployment/coredns          53/UDP     10      2026-09-02T08:03:02Z   ALLOWED   2026-09-01T08:39:02Z   <none>
-    shop/deployment/api                 shop/statefulset/db                     5432/TCP   40      2026-09-02T09:21:01Z   ALLOWED   2026-09-01T08:00:01Z   <none>
-    shop/deployment/web                 kube-system/deployment/coredns          53/UDP     10      2026-09-02T07:24:02Z   ALLOWED   2026-09-01T08:00:02Z   <none>
-    shop/deployment/web                 shop/deployment/api                     8080/TCP   40      2026-09-02T09:21:00Z   ALLOWED   2026-09-01T08:00:00Z   <none>
-    shop/deployment/web                 external/api.example.com(203.0.113.7)   443/TCP    3       2026-09-02T03:30:03Z   ALLOWED   2026-09-01T08:00:03Z   <none>
-    shop/deployment/web                 external/api.example.com(203.0.113.8)   443/TCP    2       2026-09-02T00:15:03Z   ALLOWED   2026-09-01T14:30:03Z   <none>
-    shop/deployment/web                 external/api.example.com(203.0.113.9)   443/TCP    3       2026-09-02T06:45:03Z   ALLOWED   2026-09-01T11:15:03Z   <none>
-    monitoring/statefulset/prometheus   shop/deployment/api                     9102/TCP   14      2026-09-02T09:21:04Z   ALLOWED   2026-09-01T08:00:04Z   <none>
+    FROM                                TO                                      PORT       COUNT   LAST                   VERDICT      FIRST                  POLICY
+    shop/deployment/api                 external/198.51.100.9                   25/TCP     1       2026-09-01T15:48:00Z   DENIED       2026-09-01T15:48:00Z   <none>
+    shop/cronjob/report                 shop/statefulset/db                     5432/TCP   4       2026-09-02T09:21:05Z   ALLOWED      2026-09-01T08:00:05Z   <none>
+    shop/deployment/api                 kube-system/deployment/coredns          53/UDP     10      2026-09-02T08:03:02Z   ALLOWED      2026-09-01T08:39:02Z   <none>
+    shop/deployment/api                 shop/statefulset/db                     5432/TCP   40      2026-09-02T09:21:01Z   ALLOWED      2026-09-01T08:00:01Z   <none>
+    shop/deployment/web                 kube-system/deployment/coredns          53/UDP     10      2026-09-02T07:24:02Z   ALLOWED      2026-09-01T08:00:02Z   <none>
+    shop/deployment/web                 shop/deployment/api                     8080/TCP   40      2026-09-02T09:21:00Z   ALLOWED      2026-09-01T08:00:00Z   <none>
+    shop/deployment/web                 external/api.example.com(203.0.113.7)   443/TCP    3       2026-09-02T03:30:03Z   ALLOWED      2026-09-01T08:00:03Z   <none>
+    shop/deployment/web                 external/api.example.com(203.0.113.8)   443/TCP    2       2026-09-02T00:15:03Z   ALLOWED      2026-09-01T14:30:03Z   <none>
+    shop/deployment/web                 external/api.example.com(203.0.113.9)   443/TCP    3       2026-09-02T06:45:03Z   ALLOWED      2026-09-01T11:15:03Z   <none>
+    shop/deployment/web                 shop/statefulset/db                     9999/TCP   1       2026-09-01T21:00:04Z   UNANSWERED   2026-09-01T21:00:00Z   <none>
+    node/n1                             shop/deployment/web                     8080/TCP   7       2026-09-02T07:24:06Z   NODE-LOCAL   2026-09-01T08:00:06Z   <none>
+    node/n2                             shop/deployment/web                     8080/TCP   4       2026-09-02T03:30:07Z   UNANSWERED   2026-09-01T08:00:07Z   <none>
+    monitoring/statefulset/prometheus   shop/deployment/api                     9102/TCP   14      2026-09-02T09:21:04Z   ALLOWED      2026-09-01T08:00:04Z   <none>
     ");
     insta::assert_snapshot!(environment.run("flows --group --input-file later.jsonl -o json"), @r#"
     exit 0

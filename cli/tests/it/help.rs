@@ -658,7 +658,7 @@ fn help_is_for_people() {
               Fail on the first line that cannot be decoded
 
           --cluster-state <PLACE>
-              The cluster's objects, for --group: a file, a folder or -
+              The cluster's objects, by which --group and filters know workloads: a file, a folder or -
 
           --group
               Count by who talks to whom instead of listing

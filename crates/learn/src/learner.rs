@@ -166,6 +166,12 @@ impl<D: Directory> Learner<D> {
 
     /// Takes in one observation.
     pub fn observe(&mut self, observation: &Observation) {
+        // Why it teaches nothing is counted.
+        let _ = self.try_observe(observation);
+    }
+
+    /// The same; tells why it teaches nothing, where that shows at once.
+    pub fn try_observe(&mut self, observation: &Observation) -> Result<(), Skip> {
         self.counters.received += 1;
         if let Some(time) = observation.time {
             self.first = Some(self.first.map_or(time, |first| first.min(time)));
@@ -175,9 +181,11 @@ impl<D: Directory> Learner<D> {
             self.note_names(answer);
         }
         let class = classify(observation);
-        if let Err(skip) = self.take(observation, class) {
+        let taken = self.take(observation, class);
+        if let Err(skip) = taken {
             *self.counters.skipped.entry(skip).or_default() += 1;
         }
+        taken
     }
 
     /// Counts input that could not be decoded.

@@ -29,7 +29,10 @@ mod edge;
 mod few;
 mod peer;
 mod place;
+mod traffic;
 mod unplaced;
+
+pub use traffic::{State, Traffic, who};
 
 use cast::Cast;
 use draft::{Draft, Item};

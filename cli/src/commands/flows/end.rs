@@ -4,7 +4,9 @@ use std::fmt;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use netenf_learn::{End, Entities, Network, PodName};
+use netenf_api::PeerRef;
+use netenf_k8s::{Index, render};
+use netenf_learn::{End, Entities, Network, PodName, Timestamp};
 
 use crate::error::CommandError;
 
@@ -82,7 +84,7 @@ impl Pattern {
     }
 
     /// Whether `end` is meant.
-    pub(crate) fn matches(&self, end: &End) -> bool {
+    pub(crate) fn matches(&self, end: &End, index: &Index, time: Option<Timestamp>) -> bool {
         let endpoint = &*end.endpoint;
         let here = |wanted: &Option<String>| {
             wanted.as_ref().is_none_or(|wanted| endpoint.namespace.as_deref() == Some(wanted))
@@ -94,7 +96,13 @@ impl Pattern {
                     .workload
                     .as_ref()
                     .is_some_and(|own| *own.kind == **kind && *own.name == **name);
-                here(namespace) && (named || is_deployment_pod(end, kind, name))
+                let is_owner = |peer: PeerRef| {
+                    (namespace.is_none() || peer.namespace == *namespace)
+                        && peer.kind.as_ref() == Some(kind)
+                        && peer.name.as_ref() == Some(name)
+                };
+                (here(namespace) && (named || is_deployment_pod(end, kind, name)))
+                    || (!index.is_empty() && is_owner(peer(index, end, time)))
             }
             Self::Pod { namespace, name } => {
                 here(namespace)
@@ -146,6 +154,15 @@ impl fmt::Display for Pattern {
             Self::Host => formatter.write_str("host"),
         }
     }
+}
+
+/// An end for people, by the cluster's objects where they tell who it is.
+pub(crate) fn peer(index: &Index, end: &End, time: Option<Timestamp>) -> PeerRef {
+    if let Ok(peer) = netenf_learn::who(index, end, time) {
+        return render::peer(&peer);
+    }
+    let address = end.address.map(|address| address.to_string());
+    PeerRef { kind: Some("Unknown".to_owned()), address, ..PeerRef::default() }
 }
 
 /// Goldmane names pods by `generateName`; with the template's hash among the labels that tells the Deployment.

@@ -1,11 +1,13 @@
 //! Filters: values of one flag are alternatives, flags must all hold, `--not` turns one around (case B94).
 
 use std::fmt;
+use std::sync::Arc;
 
 use clap::ValueEnum;
 use jiff::Timestamp as Time;
+use netenf_k8s::Index;
 use netenf_learn::classify::{Class, Skip, classify};
-use netenf_learn::{Direction, Observation, Reporter, Timestamp, Transport, Verdict};
+use netenf_learn::{Direction, End, Observation, Reporter, Timestamp, Transport, Verdict};
 
 use super::end::Pattern;
 use crate::clock;
@@ -86,6 +88,8 @@ pub(crate) struct Filter {
     clauses: Vec<Clause>,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
+    /// By which workloads are known.
+    index: Arc<Index>,
 }
 
 #[derive(Debug, Clone)]
@@ -154,6 +158,12 @@ impl Filter {
         Ok(filter)
     }
 
+    /// The same, where `index` tells whose pods are whose.
+    pub(crate) fn with(mut self, index: &Arc<Index>) -> Self {
+        self.index = Arc::clone(index);
+        self
+    }
+
     /// Whether the flow is wanted.
     pub(crate) fn matches(&self, flow: &Observation) -> bool {
         let here = |namespace: &String| {
@@ -163,10 +173,9 @@ impl Filter {
         };
         self.matches_time(flow.time)
             && self.namespace.as_ref().is_none_or(here)
-            && self
-                .clauses
-                .iter()
-                .all(|clause| clause.tests.iter().any(|test| test.holds(flow)) != clause.negated)
+            && self.clauses.iter().all(|clause| {
+                clause.tests.iter().any(|test| test.holds(flow, &self.index)) != clause.negated
+            })
     }
 
     /// Whether the connection is wanted that the flow is a part of: an answer is judged as what it answers,
@@ -244,13 +253,12 @@ impl fmt::Display for Test {
 // === impl Test ===
 
 impl Test {
-    fn holds(&self, flow: &Observation) -> bool {
+    fn holds(&self, flow: &Observation, index: &Index) -> bool {
+        let is = |pattern: &Pattern, end: &End| pattern.matches(end, index, flow.time);
         match self {
-            Self::From(pattern) => pattern.matches(&flow.source),
-            Self::To(pattern) => pattern.matches(&flow.destination),
-            Self::Either(pattern) => {
-                pattern.matches(&flow.source) || pattern.matches(&flow.destination)
-            }
+            Self::From(pattern) => is(pattern, &flow.source),
+            Self::To(pattern) => is(pattern, &flow.destination),
+            Self::Either(pattern) => is(pattern, &flow.source) || is(pattern, &flow.destination),
             Self::Port(port) => {
                 flow.destination_port == Some(*port) || flow.source_port == Some(*port)
             }

@@ -1,117 +1,178 @@
-//! Who talks to whom, counted: one line a pair and port, whatever number of packets were reported.
+//! Who talks to whom, counted: one line a pair, port and verdict, whatever number of packets were reported.
 
-use netenf_k8s::render;
-use netenf_learn::Timestamp;
-use netenf_learn::proposal::{Outcome, Peer};
-use netenf_policy::Protocol;
+use std::collections::{BTreeMap, HashSet};
+use std::net::IpAddr;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use netenf_api::PeerRef;
+use netenf_k8s::{Index, render};
+use netenf_learn::classify::Skip;
+use netenf_learn::proposal::Denial;
+use netenf_learn::{Observation, State, Timestamp, Traffic};
+
+use super::{end, filter};
 use crate::error::CommandError;
 use crate::output::{self, Table};
 
-/// One group.
-struct Group<'a> {
-    source: &'a Peer,
-    destination: &'a Peer,
-    protocol: Option<Protocol>,
+/// What makes flows one group. Denials come first: they are what people look for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    is_denied: std::cmp::Reverse<bool>,
+    source: PeerRef,
+    destination: PeerRef,
+    protocol: String,
     port: Option<u16>,
-    verdict: &'static str,
-    count: u64,
-    first: Option<Timestamp>,
-    last: Option<Timestamp>,
+    verdict: String,
     by: Option<String>,
 }
 
-/// The groups as a table.
-pub(super) fn table(outcome: &Outcome, wide: bool) -> String {
-    let mut titles = vec!["FROM", "TO", "PORT", "COUNT", "LAST", "VERDICT"];
-    if wide {
-        titles.extend(["FIRST", "POLICY"]);
-    }
-    let mut table = Table::new(&titles);
-    for group in groups(outcome) {
-        let mut row = vec![
-            output::peer_with_address(&render::peer(group.source)),
-            output::peer_with_address(&render::peer(group.destination)),
-            port(&group),
-            group.count.to_string(),
-            time(group.last),
-            group.verdict.to_owned(),
-        ];
-        if wide {
-            row.extend([time(group.first), group.by.unwrap_or_default()]);
+/// How much of it was seen.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    count: u64,
+    first: Option<Timestamp>,
+    last: Option<Timestamp>,
+}
+
+/// How many connections of skipped flows are told apart; further ones count each time they are reported.
+const TOLD_APART: usize = 1 << 20;
+
+/// Addresses and ports of both ends.
+type Connection = (Option<IpAddr>, Option<IpAddr>, Option<u16>, Option<u16>, &'static str);
+
+/// The groups.
+#[derive(Default)]
+pub(super) struct Groups {
+    groups: BTreeMap<Key, Seen>,
+    connections: HashSet<Connection>,
+}
+
+// === impl Groups ===
+
+impl Groups {
+    /// Adds a flow that teaches nothing: a person looks for it all the same.
+    pub(super) fn skip(&mut self, index: &Index, flow: &Observation, skip: Skip) {
+        let (source, destination) = (flow.source.address, flow.destination.address);
+        let ports = (flow.source_port, flow.destination_port);
+        let connection = (source, destination, ports.0, ports.1, skip.name());
+        let is_known = self.connections.contains(&connection);
+        if self.connections.len() < TOLD_APART {
+            self.connections.insert(connection);
         }
-        table.row(row);
+        let key = Key {
+            is_denied: std::cmp::Reverse(false),
+            source: end::peer(index, &flow.source, flow.time),
+            destination: end::peer(index, &flow.destination, flow.time),
+            protocol: filter::protocol(&flow.transport),
+            port: flow.destination_port,
+            verdict: word(skip.name()),
+            by: flow.denied_by.as_ref().map(ToString::to_string),
+        };
+        self.add(key, u64::from(!is_known), flow.time, flow.time);
     }
-    if table.is_empty() { String::new() } else { table.text(true) }
-}
 
-/// The groups as JSON, one a line.
-pub(super) fn json(outcome: &Outcome) -> Result<String, CommandError> {
-    let mut text = String::new();
-    for group in groups(outcome) {
-        let record = serde_json::json!({
-            "source": render::peer(group.source),
-            "destination": render::peer(group.destination),
-            "protocol": group.protocol.map(|protocol| render::protocol(protocol).to_string()),
-            "port": group.port,
-            "verdict": group.verdict,
-            "count": group.count,
-            "firstSeen": group.first.and_then(render::time),
-            "lastSeen": group.last.and_then(render::time),
-            "deniedBy": group.by,
-        });
-        text.push_str(&output::json_line(&record)?);
+    pub(super) fn traffic(&mut self, traffic: &Traffic) {
+        let verdict = match traffic.state {
+            State::Alive => "ALLOWED",
+            State::Unanswered => "UNANSWERED",
+            State::Refused => "REFUSED",
+            State::Ambiguous => "AMBIGUOUS",
+        };
+        let key = Key {
+            is_denied: std::cmp::Reverse(false),
+            source: render::peer(&traffic.source),
+            destination: render::peer(&traffic.destination),
+            protocol: traffic.protocol.to_string(),
+            port: traffic.port,
+            verdict: verdict.to_owned(),
+            by: None,
+        };
+        self.add(key, traffic.count, traffic.first, traffic.last);
     }
-    Ok(text)
-}
 
-/// Whether there is no group.
-pub(super) fn is_empty(outcome: &Outcome) -> bool {
-    outcome.edges.is_empty() && outcome.denials.is_empty()
-}
-
-fn groups(outcome: &Outcome) -> Vec<Group<'_>> {
-    let allowed = outcome.edges.iter().map(|edge| Group {
-        source: &edge.source.peer,
-        destination: &edge.destination.peer,
-        protocol: Some(edge.protocol),
-        port: Some(edge.port),
-        verdict: "ALLOWED",
-        count: edge.count,
-        first: edge.first,
-        last: edge.last,
-        by: None,
-    });
-    let denied = outcome.denials.iter().map(|denial| Group {
-        source: &denial.source.peer,
-        destination: &denial.destination.peer,
-        protocol: denial.protocol,
-        port: denial.port,
-        verdict: "DENIED",
-        count: denial.count,
-        first: denial.first,
-        last: denial.last,
-        by: denial.by.as_ref().map(ToString::to_string),
-    });
-    let mut groups: Vec<Group<'_>> = denied.chain(allowed).collect();
-    // Denials first: they are what people look for.
-    groups.sort_by_key(|group| {
-        (group.verdict != "DENIED", group.source, group.destination, group.protocol, group.port)
-    });
-    groups
-}
-
-fn port(group: &Group<'_>) -> String {
-    let protocol =
-        group.protocol.map(|protocol| render::protocol(protocol).to_string()).unwrap_or_default();
-    match group.port {
-        Some(port) => format!("{port}/{protocol}"),
-        None => protocol,
+    pub(super) fn denial(&mut self, denial: &Denial) {
+        let protocol = denial.protocol.map(|protocol| render::protocol(protocol).to_string());
+        let key = Key {
+            is_denied: std::cmp::Reverse(true),
+            source: render::peer(&denial.source.peer),
+            destination: render::peer(&denial.destination.peer),
+            protocol: protocol.unwrap_or_default(),
+            port: denial.port,
+            verdict: "DENIED".to_owned(),
+            by: denial.by.as_ref().map(ToString::to_string),
+        };
+        self.add(key, denial.count, denial.first, denial.last);
     }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// The groups as a table.
+    pub(super) fn table(&self, is_wide: bool) -> String {
+        let mut titles = vec!["FROM", "TO", "PORT", "COUNT", "LAST", "VERDICT"];
+        if is_wide {
+            titles.extend(["FIRST", "POLICY"]);
+        }
+        let mut table = Table::new(&titles);
+        for (key, seen) in &self.groups {
+            let mut row = vec![
+                output::peer_with_address(&key.source),
+                output::peer_with_address(&key.destination),
+                key.port.map(|port| format!("{port}/")).unwrap_or_default() + &key.protocol,
+                seen.count.to_string(),
+                time(seen.last),
+                key.verdict.clone(),
+            ];
+            if is_wide {
+                row.extend([time(seen.first), key.by.clone().unwrap_or_default()]);
+            }
+            table.row(row);
+        }
+        if table.is_empty() { String::new() } else { table.text(true) }
+    }
+
+    /// The groups as JSON, one a line.
+    pub(super) fn json(&self) -> Result<String, CommandError> {
+        let mut text = String::new();
+        for (key, seen) in &self.groups {
+            let record = serde_json::json!({
+                "source": key.source,
+                "destination": key.destination,
+                "protocol": (!key.protocol.is_empty()).then_some(&key.protocol),
+                "port": key.port,
+                "verdict": key.verdict,
+                "count": seen.count,
+                "firstSeen": seen.first.and_then(render::time),
+                "lastSeen": seen.last.and_then(render::time),
+                "deniedBy": key.by,
+            });
+            text.push_str(&output::json_line(&record)?);
+        }
+        Ok(text)
+    }
+
+    fn add(&mut self, key: Key, count: u64, first: Option<Timestamp>, last: Option<Timestamp>) {
+        let seen = self.groups.entry(key).or_default();
+        seen.count = seen.count.saturating_add(count);
+        seen.first = seen.first.into_iter().chain(first).min();
+        seen.last = seen.last.max(last);
+    }
+}
+
+/// `NodeLocal` as a verdict: `NODE-LOCAL`.
+fn word(name: &str) -> String {
+    let mut word = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !word.is_empty() {
+            word.push('-');
+        }
+        word.push(letter.to_ascii_uppercase());
+    }
+    word
 }
 
 fn time(time: Option<Timestamp>) -> String {
-    time.and_then(render::time)
-        .map(|time| time.0.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
-        .unwrap_or_default()
+    let time: Option<Time> = time.and_then(render::time);
+    time.map(|time| time.0.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()).unwrap_or_default()
 }

@@ -18,6 +18,11 @@ pub(super) fn is_noise(flow: &Observation) -> bool {
     )
 }
 
+/// Whether the flow resets a connection, whose opener is shown.
+pub(super) fn is_reset(flow: &Observation) -> bool {
+    matches!(classify(flow), Class::Reset)
+}
+
 /// Time, ends, port and verdict.
 pub(super) fn compact(flow: &Observation) -> String {
     let time = time(flow, |time| time.strftime("%H:%M:%S").to_string());

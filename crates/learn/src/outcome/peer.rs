@@ -72,7 +72,7 @@ pub(super) fn meant_names<D: Directory>(
     names
 }
 
-fn of_party(party: &Party) -> Peer {
+pub(super) fn of_party(party: &Party) -> Peer {
     let kind = |kind: &str| Peer { kind: Some(kind.into()), ..Peer::default() };
     match party {
         Party::Workload(workload) => of_workload(workload),

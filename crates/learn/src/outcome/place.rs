@@ -49,15 +49,15 @@ enum Thing<'a> {
 
 /// Who talks to whom, and how.
 #[derive(Clone, Copy)]
-struct Traffic {
-    source: u32,
-    destination: u32,
-    at: Option<At>,
+pub(super) struct Traffic {
+    pub(super) source: u32,
+    pub(super) destination: u32,
+    pub(super) at: Option<At>,
     observations: u64,
     /// Nothing where not even the direction is known, or no rule could tell.
-    fate: Option<Fate>,
+    pub(super) fate: Option<Fate>,
     /// Why there is no rule, whoever the peer is.
-    reason: Option<Reason>,
+    pub(super) reason: Option<Reason>,
 }
 
 /// One side of the traffic.
@@ -98,7 +98,7 @@ impl<'a, D: Directory> Placer<'a, D> {
     }
 
     /// How many things there are to place: edges first, then packets of unknown direction, then the rest.
-    fn things(&self) -> usize {
+    pub(super) fn things(&self) -> usize {
         self.merged.edges.len() + self.merged.ambiguous.len() + self.inexpressible.len()
     }
 
@@ -117,7 +117,7 @@ impl<'a, D: Directory> Placer<'a, D> {
         }
     }
 
-    fn traffic(&self, id: u32) -> Traffic {
+    pub(super) fn traffic(&self, id: u32) -> Traffic {
         match self.thing(id) {
             Thing::Edge(key, edge) => {
                 let fate = self.merged.fate(edge, self.learner);
@@ -149,7 +149,7 @@ impl<'a, D: Directory> Placer<'a, D> {
         }
     }
 
-    fn protocol(&self, id: u32) -> Arc<str> {
+    pub(super) fn protocol(&self, id: u32) -> Arc<str> {
         match self.thing(id) {
             Thing::Edge(key, _) => protocol_name(key.protocol).into(),
             Thing::Ambiguous(key, _) => protocol_name(key.protocol).into(),
@@ -158,7 +158,7 @@ impl<'a, D: Directory> Placer<'a, D> {
     }
 
     /// What adds up, before it is known for what.
-    fn sum(&self, id: u32) -> Sum {
+    pub(super) fn sum(&self, id: u32) -> Sum {
         match self.thing(id) {
             Thing::Edge(_, edge) => self.edge_sum(edge),
             Thing::Ambiguous(_, sum) => Sum {
