@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::label::Labels;
 use crate::network_policy::{NetworkPolicy, Peer, PortMatch, PortRange, Protocol, Rule};
+use crate::packet::Transport;
 
 /// A connection, from the end that opens it.
 #[derive(Debug, Clone)]
@@ -30,6 +31,13 @@ pub enum End {
     Pod(Pod),
     /// Something that is no pod: policies see its address only.
     Address(IpAddr),
+    /// A node: policies see its addresses, and cluster-wide ones its labels.
+    Node {
+        /// Labels of the node.
+        labels: Labels,
+        /// Addresses of the node.
+        addresses: Vec<IpAddr>,
+    },
     /// Something of which not even the address is known: only a rule for everyone admits it.
     Unknown,
 }
@@ -97,26 +105,61 @@ pub enum Side {
     Ingress,
 }
 
-/// Evaluates `connection` against all `policies` of a cluster.
+/// What policies are asked on one side: the end that they may select, the other, and what passes.
+#[derive(Clone, Copy)]
+pub(crate) struct Question<'a> {
+    pub(crate) side: Side,
+    pub(crate) subject: &'a End,
+    pub(crate) peer: &'a End,
+    pub(crate) transport: Transport,
+}
+
+/// Evaluates `connection` against all NetworkPolicies of a cluster.
 pub fn evaluate(policies: &[NetworkPolicy], connection: &Connection) -> Verdict {
     Verdict {
-        egress: decide(policies, connection, Side::Egress),
-        ingress: decide(policies, connection, Side::Ingress),
+        egress: decide(policies, &connection.question(Side::Egress)),
+        ingress: decide(policies, &connection.question(Side::Ingress)),
     }
 }
 
-fn decide(policies: &[NetworkPolicy], connection: &Connection, side: Side) -> Decision {
-    let (subject, peer) = match side {
-        Side::Egress => (&connection.source, &connection.destination),
-        Side::Ingress => (&connection.destination, &connection.source),
-    };
-    let End::Pod(pod) = subject else {
+// === impl Connection ===
+
+impl Connection {
+    pub(crate) fn question(&self, side: Side) -> Question<'_> {
+        let (subject, peer) = match side {
+            Side::Egress => (&self.source, &self.destination),
+            Side::Ingress => (&self.destination, &self.source),
+        };
+        Question { side, subject, peer, transport: Transport::Port(self.protocol, self.port) }
+    }
+}
+
+// === impl Question ===
+
+impl<'a> Question<'a> {
+    /// The end whose ports are meant.
+    pub(crate) fn destination(&self) -> &'a End {
+        match self.side {
+            Side::Egress => self.peer,
+            Side::Ingress => self.subject,
+        }
+    }
+}
+
+/// What the NetworkPolicies say on one side.
+pub(crate) fn decide<'a>(
+    policies: impl IntoIterator<Item = &'a NetworkPolicy>,
+    question: &Question<'_>,
+) -> Decision {
+    let End::Pod(pod) = question.subject else {
         return Decision { allowed: true, reason: Reason::NotIsolated };
     };
     let mut isolating = Vec::new();
     for policy in policies {
-        let Some(rules) = rules(policy, side).filter(|_| applies(policy, pod)) else { continue };
-        let hit = rules.iter().position(|rule| admits(policy, rule, peer, connection));
+        let Some(rules) = rules(policy, question.side).filter(|_| applies(policy, pod)) else {
+            continue;
+        };
+        let hit = rules.iter().position(|rule| admits(policy, rule, question));
         if let Some(rule) = hit {
             let (namespace, policy) = (policy.namespace.clone(), policy.name.clone());
             return Decision { allowed: true, reason: Reason::Rule { namespace, policy, rule } };
@@ -130,25 +173,25 @@ fn decide(policies: &[NetworkPolicy], connection: &Connection, side: Side) -> De
     Decision { allowed: false, reason: Reason::NoRule { policies: isolating } }
 }
 
-fn rules(policy: &NetworkPolicy, side: Side) -> Option<&Vec<Rule>> {
+pub(crate) fn rules(policy: &NetworkPolicy, side: Side) -> Option<&Vec<Rule>> {
     match side {
         Side::Egress => policy.egress.as_ref(),
         Side::Ingress => policy.ingress.as_ref(),
     }
 }
 
-fn applies(policy: &NetworkPolicy, pod: &Pod) -> bool {
+pub(crate) fn applies(policy: &NetworkPolicy, pod: &Pod) -> bool {
     policy.namespace == pod.namespace && policy.pods.matches(&pod.labels)
 }
 
-fn admits(policy: &NetworkPolicy, rule: &Rule, peer: &End, connection: &Connection) -> bool {
+fn admits(policy: &NetworkPolicy, rule: &Rule, question: &Question<'_>) -> bool {
     let peers = rule.peers.as_ref();
     let ports = rule.ports.as_ref();
-    peers.is_none_or(|peers| peers.iter().any(|one| peer_matches(policy, one, peer)))
-        && ports.is_none_or(|ports| ports.iter().any(|port| port_matches(port, connection)))
+    peers.is_none_or(|peers| peers.iter().any(|one| peer_matches(policy, one, question.peer)))
+        && ports.is_none_or(|ports| ports.iter().any(|port| port_matches(port, question)))
 }
 
-fn peer_matches(policy: &NetworkPolicy, peer: &Peer, end: &End) -> bool {
+pub(crate) fn peer_matches(policy: &NetworkPolicy, peer: &Peer, end: &End) -> bool {
     match (peer, end) {
         (Peer::Pods { namespaces, pods }, End::Pod(pod)) => {
             let namespace = match namespaces {
@@ -157,36 +200,44 @@ fn peer_matches(policy: &NetworkPolicy, peer: &Peer, end: &End) -> bool {
             };
             namespace && pods.as_ref().is_none_or(|selector| selector.matches(&pod.labels))
         }
-        (Peer::Pods { .. }, End::Address(_) | End::Unknown) => false,
+        (Peer::Pods { .. }, End::Address(_) | End::Node { .. } | End::Unknown) => false,
         (Peer::Block { cidr, except }, end) => addresses(end).any(|address| {
             cidr.contains(&address) && !except.iter().any(|out| out.contains(&address))
         }),
     }
 }
 
-fn addresses(end: &End) -> impl Iterator<Item = IpAddr> {
-    let (pod, single) = match end {
-        End::Pod(pod) => (Some(pod.addresses.iter().copied()), None),
-        End::Address(address) => (None, Some(*address)),
-        End::Unknown => (None, None),
+pub(crate) fn addresses(end: &End) -> impl Iterator<Item = IpAddr> {
+    let (several, single) = match end {
+        End::Pod(pod) => (pod.addresses.as_slice(), None),
+        End::Node { addresses, .. } => (addresses.as_slice(), None),
+        End::Address(address) => (Default::default(), Some(*address)),
+        End::Unknown => (Default::default(), None),
     };
-    pod.into_iter().flatten().chain(single)
+    several.iter().copied().chain(single)
 }
 
-fn port_matches(port: &PortMatch, connection: &Connection) -> bool {
-    if port.protocol != connection.protocol {
+pub(crate) fn port_matches(port: &PortMatch, question: &Question<'_>) -> bool {
+    if question.transport.protocol() != Some(port.protocol) {
         return false;
     }
     match &port.range {
         PortRange::Any => true,
-        PortRange::Numbers(first, last) => (*first..=*last).contains(&connection.port),
-        PortRange::Named(name) => match &connection.destination {
-            End::Pod(pod) => pod.ports.iter().any(|(n, protocol, number)| {
-                n == name && *protocol == port.protocol && *number == connection.port
-            }),
-            End::Address(_) | End::Unknown => false,
-        },
+        PortRange::Numbers(first, last) => {
+            question.transport.port().is_some_and(|port| (*first..=*last).contains(&port))
+        }
+        PortRange::Named(name) => name_matches(name, question),
     }
+}
+
+/// "Named ports resolve on the destination pod": by name, protocol and number.
+pub(crate) fn name_matches(name: &str, question: &Question<'_>) -> bool {
+    let (Transport::Port(protocol, port), End::Pod(pod)) =
+        (question.transport, question.destination())
+    else {
+        return false;
+    };
+    pod.ports.iter().any(|(one, of, number)| **one == *name && *of == protocol && *number == port)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-/// A set of labels, sorted by key, each key once.
+/// A set of labels, sorted by key, each key once. Copies share their storage.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Labels(Vec<(Arc<str>, Arc<str>)>);
+pub struct Labels(Arc<[(Arc<str>, Arc<str>)]>);
 
 // === impl Labels ===
 

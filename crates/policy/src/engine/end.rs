@@ -1,0 +1,208 @@
+//! Who is at which address: pods, nodes, and what names were resolved to it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::cluster::{Key, Node, Phase, Pod};
+use crate::domain::Asker;
+
+use super::Engine;
+use super::scope::Member;
+use super::snapshot::{AtNodes, Occupant, Place, Told};
+
+/// All who claim an address.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    /// Pods at addresses that several claim, in the order in which they have it; an address that one pod
+    /// claims stands in the snapshot alone.
+    contested: HashMap<IpAddr, BTreeSet<(Phase, Key)>>,
+    /// Names of the nodes at their addresses.
+    nodes: HashMap<IpAddr, BTreeSet<Arc<str>>>,
+}
+
+// === impl Engine ===
+
+impl Engine {
+    /// A pod is there, or is another than before.
+    pub fn apply_pod(&mut self, pod: Pod) {
+        let key = (pod.namespace.clone(), pod.name.clone());
+        if self.cluster.pods.get(&key) == Some(&pod) {
+            return;
+        }
+        self.withdraw(&key);
+        let mut pod = pod;
+        self.share(&mut pod);
+        let key = (pod.namespace.clone(), pod.name.clone());
+        let owner = pod.owns_addresses();
+        let (addresses, phase) = (pod.addresses.clone(), pod.phase);
+        self.cluster.pods.insert(key.clone(), pod);
+        if owner {
+            let shared = Arc::new(key);
+            for address in addresses {
+                self.claim(address, phase, &shared);
+            }
+        }
+    }
+
+    /// A pod is gone, and what it alone was told of names.
+    pub fn delete_pod(&mut self, namespace: &str, name: &str) {
+        let key: Key = (namespace.into(), name.into());
+        self.withdraw(&key);
+        let changed = self.cluster.domains.forget(&Asker::Pod(key.0, key.1));
+        for address in changed {
+            self.refresh_names(address);
+        }
+    }
+
+    /// A node is there, or is another than before.
+    pub fn apply_node(&mut self, node: Node) {
+        self.delete_node(&node.name.clone());
+        for address in &node.addresses {
+            self.claims.nodes.entry(*address).or_default().insert(node.name.clone());
+        }
+        let addresses = node.addresses.clone();
+        self.cluster.nodes.insert(node.name.clone(), node);
+        for address in addresses {
+            self.refresh_nodes(address);
+        }
+    }
+
+    /// A node is gone.
+    pub fn delete_node(&mut self, name: &str) {
+        let Some(node) = self.cluster.nodes.remove(name) else { return };
+        for address in node.addresses {
+            if let Some(names) = self.claims.nodes.get_mut(&address) {
+                names.remove(name);
+                if names.is_empty() {
+                    self.claims.nodes.remove(&address);
+                }
+            }
+            self.refresh_nodes(address);
+        }
+    }
+
+    /// Takes the storage of what is known already: namespaces, nodes, labels and ports are few.
+    fn share(&mut self, pod: &mut Pod) {
+        if let Some((name, _)) = self.cluster.namespaces.get_key_value(&pod.namespace) {
+            pod.namespace = name.clone();
+        }
+        if let Some((name, _)) = pod.node.as_ref().and_then(|n| self.cluster.nodes.get_key_value(n))
+        {
+            pod.node = Some(name.clone());
+        }
+        if !pod.owns_addresses() {
+            return;
+        }
+        let namespace_labels = self.cluster.namespace_labels(&pod.namespace);
+        let member = Member {
+            namespace: &pod.namespace,
+            namespace_labels: &namespace_labels,
+            labels: &pod.labels,
+        };
+        let shared = self.identities.enlist(&member, pod, &self.scopes, &self.parts);
+        (pod.labels, pod.ports) = shared;
+    }
+
+    /// Removes a pod from the cluster and its addresses.
+    fn withdraw(&mut self, key: &Key) {
+        let Some(pod) = self.cluster.pods.remove(key) else { return };
+        if !pod.owns_addresses() {
+            return;
+        }
+        for address in &pod.addresses {
+            let Some(contested) = self.claims.contested.get_mut(address) else {
+                let occupant = self.snapshot.ends.value(address).and_then(|one| one.pod.as_ref());
+                if occupant.is_some_and(|occupant| *occupant.key == *key) {
+                    self.occupy(*address, None);
+                }
+                continue;
+            };
+            contested.remove(&(pod.phase, key.clone()));
+            let first = contested.first().map(|(_, key)| Arc::new(key.clone()));
+            if contested.len() < 2 {
+                self.claims.contested.remove(address);
+            }
+            self.occupy(*address, first.as_ref());
+        }
+        self.identities.release(&pod);
+    }
+
+    fn claim(&mut self, address: IpAddr, phase: Phase, key: &Arc<Key>) {
+        let occupant = self.snapshot.ends.value(&address).and_then(|place| place.pod.as_ref());
+        let Some(occupant) = occupant.filter(|occupant| occupant.key != *key) else {
+            return self.occupy(address, Some(key));
+        };
+        let other = occupant.key.clone();
+        let contested = self.claims.contested.entry(address).or_default();
+        if contested.is_empty() {
+            let phase = self.cluster.pods.get(&*other).map(|pod| pod.phase).unwrap_or_default();
+            contested.insert((phase, (*other).clone()));
+        }
+        contested.insert((phase, (**key).clone()));
+        let first = contested.first().map(|(_, key)| Arc::new(key.clone()));
+        self.occupy(address, first.as_ref());
+    }
+
+    fn occupy(&mut self, address: IpAddr, key: Option<&Arc<Key>>) {
+        let pod = key.and_then(|key| Some((key, self.cluster.pods.get(&**key)?)));
+        let pod = pod.and_then(|(key, pod)| {
+            let identity = self.identities.number_of(pod)?;
+            let (ports, node) = (pod.ports.clone(), pod.node.clone());
+            Some(Occupant { key: key.clone(), identity, ports, node })
+        });
+        let nodes = self.snapshot.ends.value(&address).and_then(|place| place.nodes.clone());
+        self.place(address, Place { pod, nodes });
+    }
+
+    fn place(&mut self, address: IpAddr, place: Place) {
+        let somebody = place.pod.is_some() || place.nodes.is_some();
+        self.snapshot.ends.set(address, somebody.then_some(place));
+    }
+
+    fn refresh_nodes(&mut self, address: IpAddr) {
+        let pod = self.snapshot.ends.value(&address).and_then(|place| place.pod.clone());
+        let names = self.claims.nodes.get(&address);
+        let nodes = names.map(|names| {
+            let peer = [0, 1].map(|side: usize| {
+                let labels = names.iter().filter_map(|name| self.cluster.nodes.get(name));
+                for node in labels {
+                    let rows = self.parts[side].nodes.iter();
+                    for (_, row) in rows.filter(|(selector, _)| selector.matches(&node.labels)) {
+                        self.scratch.add(row);
+                    }
+                }
+                self.scratch.take()
+            });
+            Arc::new(AtNodes { names: names.iter().cloned().collect(), peer })
+        });
+        self.place(address, Place { pod, nodes });
+    }
+
+    pub(super) fn refresh_all_nodes(&mut self) {
+        let addresses: Vec<IpAddr> = self.claims.nodes.keys().copied().collect();
+        for address in addresses {
+            self.refresh_nodes(address);
+        }
+    }
+
+    /// Looks up the rules that mean the names of an address. Names of the same rules are one entry.
+    pub(super) fn refresh_names(&mut self, address: IpAddr) {
+        let mut told: BTreeMap<(Vec<u32>, Asker), Told> = BTreeMap::new();
+        for known in self.cluster.domains.known(address) {
+            let row = self.parts[0].of_name(known.name, &mut self.scratch);
+            if row.is_empty() {
+                continue;
+            }
+            let (asker, expires) = (known.asker.clone(), known.expires);
+            let entry = told.entry((row.positions(), asker.clone())).or_insert_with(|| Told {
+                rules: Arc::new(row),
+                asker,
+                expires,
+            });
+            entry.expires = entry.expires.max(expires);
+        }
+        let told: Option<Arc<[Told]>> = (!told.is_empty()).then(|| told.into_values().collect());
+        self.snapshot.names.set(address, told);
+    }
+}

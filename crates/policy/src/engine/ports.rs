@@ -1,0 +1,207 @@
+//! Which rules match a port.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::cluster::NamedPort;
+use crate::network_policy::{PortMatch, PortRange, Protocol};
+use crate::packet::Transport;
+
+use super::row::Row;
+
+/// Rules by their ports.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ports {
+    /// Rules without ports: every port of every protocol.
+    any: Row,
+    protocols: [OfProtocol; 3],
+    names: HashMap<Arc<str>, OfName>,
+}
+
+/// Rules by their ports of one protocol. A range is kept per block of 256 ports, so that it takes at most
+/// 256 whole blocks and two parts, whatever other ranges there are.
+#[derive(Debug, Clone, Default)]
+struct OfProtocol {
+    any: Row,
+    whole: Box<[Row]>,
+    parts: Box<[Intervals]>,
+}
+
+/// The rows of a block of ports, each with the first port, in the block, from which on it holds.
+type Intervals = Box<[(u8, Row)]>;
+
+/// Rules by the name of a port.
+#[derive(Debug, Clone, Default)]
+struct OfName {
+    /// Whatever its protocol.
+    any: Row,
+    protocols: [Row; 3],
+}
+
+/// The rows that a packet's port is in.
+#[derive(Clone, Copy)]
+pub(super) struct PortRows<'a> {
+    rows: [Option<&'a Row>; 4],
+    table: &'a Ports,
+    named: &'a [NamedPort],
+    at: Option<(Protocol, u16)>,
+}
+
+/// Collects the ports of rules.
+#[derive(Debug, Default)]
+pub(super) struct Builder {
+    any: Vec<u32>,
+    protocols: [RangesOf; 3],
+    names: HashMap<Arc<str>, [Vec<u32>; 4]>,
+}
+
+#[derive(Debug, Default)]
+struct RangesOf {
+    any: Vec<u32>,
+    ranges: Vec<(u16, u16, u32)>,
+}
+
+/// Place of a protocol in a table.
+fn place(protocol: Protocol) -> usize {
+    match protocol {
+        Protocol::Tcp => 0,
+        Protocol::Udp => 1,
+        Protocol::Sctp => 2,
+    }
+}
+
+// === impl Builder ===
+
+impl Builder {
+    /// The rule at `position` has no ports.
+    pub(super) fn any(&mut self, position: u32) {
+        self.any.push(position);
+    }
+
+    /// The rule at `position` has this port.
+    pub(super) fn of(&mut self, port: &PortMatch, position: u32) {
+        let protocol = &mut self.protocols[place(port.protocol)];
+        match &port.range {
+            PortRange::Any => protocol.any.push(position),
+            PortRange::Numbers(first, last) if first <= last => {
+                protocol.ranges.push((*first, *last, position));
+            }
+            PortRange::Numbers(..) => {}
+            PortRange::Named(name) => {
+                self.names.entry(name.clone()).or_default()[place(port.protocol)].push(position);
+            }
+        }
+    }
+
+    /// The rule at `position` has ports of this name.
+    pub(super) fn named(&mut self, name: &Arc<str>, position: u32) {
+        self.names.entry(name.clone()).or_default()[3].push(position);
+    }
+
+    pub(super) fn build(self) -> Ports {
+        let names = self.names.into_iter().map(|(name, [tcp, udp, sctp, any])| {
+            let protocols = [Row::of(&tcp), Row::of(&udp), Row::of(&sctp)];
+            (name, OfName { any: Row::of(&any), protocols })
+        });
+        Ports {
+            any: Row::of(&self.any),
+            protocols: self.protocols.map(RangesOf::build),
+            names: names.collect(),
+        }
+    }
+}
+
+// === impl RangesOf ===
+
+impl RangesOf {
+    fn build(self) -> OfProtocol {
+        let any = Row::of(&self.any);
+        if self.ranges.is_empty() {
+            return OfProtocol { any, ..OfProtocol::default() };
+        }
+        let mut whole = vec![Vec::new(); 256];
+        let mut parts: Vec<Vec<(u8, u8, u32)>> = vec![Vec::new(); 256];
+        for (first, last, position) in self.ranges {
+            let ([from, low], [to, high]) = (first.to_be_bytes(), last.to_be_bytes());
+            for block in from..=to {
+                let low = if block == from { low } else { 0 };
+                let high = if block == to { high } else { 255 };
+                match (low, high) {
+                    (0, 255) => whole[usize::from(block)].push(position),
+                    _ => parts[usize::from(block)].push((low, high, position)),
+                }
+            }
+        }
+        OfProtocol {
+            any,
+            whole: whole.iter().map(|positions| Row::of(positions)).collect(),
+            parts: parts.iter().map(|parts| intervals(parts)).collect(),
+        }
+    }
+}
+
+fn intervals(parts: &[(u8, u8, u32)]) -> Intervals {
+    let starts = parts.iter().flat_map(|(low, high, _)| [Some(*low), high.checked_add(1)]);
+    let mut starts: Vec<u8> = starts.flatten().collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let row = |start: u8| {
+        let inside = parts.iter().filter(|(low, high, _)| (*low..=*high).contains(&start));
+        Row::of(&inside.map(|(_, _, position)| *position).collect::<Vec<_>>())
+    };
+    starts.into_iter().map(|start| (start, row(start))).collect()
+}
+
+// === impl OfProtocol ===
+
+impl OfProtocol {
+    fn rows(&self, port: u16) -> [Option<&Row>; 2] {
+        let [block, low] = port.to_be_bytes();
+        let part = self.parts.get(usize::from(block)).and_then(|parts| {
+            let after = parts.partition_point(|(start, _)| *start <= low);
+            parts.get(after.checked_sub(1)?).map(|(_, row)| row)
+        });
+        [self.whole.get(usize::from(block)), part]
+    }
+}
+
+// === impl Ports ===
+
+impl Ports {
+    /// The rows for a packet to a pod with these named ports.
+    pub(super) fn rows<'a>(&'a self, transport: Transport, named: &'a [NamedPort]) -> PortRows<'a> {
+        let mut rows = [Some(&self.any), None, None, None];
+        if let Some(protocol) = transport.protocol() {
+            let of = &self.protocols[place(protocol)];
+            rows[1] = Some(&of.any);
+            if let Some(port) = transport.port() {
+                [rows[2], rows[3]] = of.rows(port);
+            }
+        }
+        let at = transport.protocol().zip(transport.port());
+        let named = if self.names.is_empty() { &[] } else { named };
+        PortRows { rows, table: self, named, at }
+    }
+}
+
+// === impl PortRows ===
+
+impl<'a> PortRows<'a> {
+    pub(super) fn summary(&self, block: usize) -> u64 {
+        self.all().fold(0, |bits, row| bits | row.summary(block))
+    }
+
+    pub(super) fn word(&self, word: usize) -> u64 {
+        self.all().fold(0, |bits, row| bits | row.word(word))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'a Row> {
+        let Self { rows, table, named, at } = *self;
+        let names = named
+            .iter()
+            .filter(move |port| at == Some((port.protocol, port.number)))
+            .filter_map(|port| table.names.get(&port.name).map(|name| (name, port.protocol)))
+            .flat_map(|(name, protocol)| [&name.any, &name.protocols[place(protocol)]]);
+        rows.into_iter().flatten().chain(names)
+    }
+}

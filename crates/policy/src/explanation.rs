@@ -1,0 +1,111 @@
+//! Why a connection is allowed or denied.
+
+use std::sync::Arc;
+
+use crate::cluster_policy::{Action, Tier};
+
+/// The verdict on a connection, explained: both directions must allow it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// What holds for the way out of the source.
+    pub egress: Finding,
+    /// What holds for the way into the destination.
+    pub ingress: Finding,
+}
+
+/// What one direction says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Whether it lets the connection pass.
+    pub allowed: bool,
+    /// What decided.
+    pub by: Decider,
+    /// For a denial the rule that came nearest to allowing the connection.
+    pub nearest: Option<Nearest>,
+}
+
+/// What decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decider {
+    /// The end is no pod: no policy applies to it.
+    NoPod,
+    /// A pod may always reach itself.
+    Itself,
+    /// A node may always reach the pods that run on it ("kubelet probes").
+    OwnNode,
+    /// A rule.
+    Rule(RuleId),
+    /// NetworkPolicies isolate the pod and none allows the connection.
+    Isolated(Vec<Object>),
+    /// Nothing applies: the cluster's default is to allow.
+    Default,
+}
+
+/// A rule of a policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleId {
+    /// The tier of the policy.
+    pub tier: Tier,
+    /// The policy.
+    pub object: Object,
+    /// Index of the rule among those of its direction.
+    pub index: usize,
+    /// Name of the rule, if it has one.
+    pub name: Option<Arc<str>>,
+    /// What it did.
+    pub action: Action,
+}
+
+/// A policy as an object of the API.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Object {
+    /// Namespace, if it is in one.
+    pub namespace: Option<Arc<str>>,
+    /// Name.
+    pub name: Arc<str>,
+    /// Kind.
+    pub kind: Arc<str>,
+}
+
+/// An allowing rule and what kept it from applying.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nearest {
+    /// The rule.
+    pub rule: RuleId,
+    /// What it lacked.
+    pub lacked: Vec<Lack>,
+}
+
+/// What a rule lacked to allow a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Lack {
+    /// Everything matches, but a rule before it denies.
+    Precedence,
+    /// The port of this protocol.
+    Port,
+    /// The protocol.
+    Protocol,
+    /// The peer's labels match, its namespace does not.
+    Namespace,
+    /// The peer.
+    Peer,
+    /// It holds something that is not understood, and allows nothing.
+    Understanding,
+}
+
+// === impl Explanation ===
+
+impl Explanation {
+    /// Whether the connection is allowed.
+    pub fn allowed(&self) -> bool {
+        self.egress.allowed && self.ingress.allowed
+    }
+}
+
+// === impl Finding ===
+
+impl Finding {
+    pub(crate) fn allowed(by: Decider) -> Self {
+        Self { allowed: true, by, nearest: None }
+    }
+}

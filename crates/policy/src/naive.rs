@@ -1,0 +1,274 @@
+//! The verdict over all tiers and its explanation, straight from the text of the APIs: for clarity, not for speed.
+//!
+//! Per direction: Admin tier, then NetworkPolicy, then Baseline tier, then the default, which is to allow.
+//! Inside a tier policies come by priority and name, rules in the order of their list, and the first that
+//! matches decides; Pass leaves the tier. "Both must accept": a connection needs both directions.
+//!
+//! Baseline is for pods that no NetworkPolicy isolates in that direction. The text ("not selected by any
+//! NetworkPolicy") can be read per pod too; per direction is what NetworkPolicy itself calls isolation.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::cluster::{self, Cluster};
+use crate::cluster_policy::{
+    Action, ClusterPeer, ClusterPolicy, ClusterPort, ClusterRule, Effective, PodSet, Tier,
+};
+use crate::domain::{Asker, DomainCache};
+use crate::evaluate::{
+    self, Connection, Decision, End, Pod, Question, Reason, Side, addresses, name_matches,
+    port_matches,
+};
+use crate::explanation::{Decider, Explanation, Finding, Object, RuleId};
+use crate::label::Labels;
+use crate::network_policy::NetworkPolicy;
+use crate::packet::Packet;
+
+mod nearest;
+
+/// Policies in their order, and what names were resolved to.
+#[derive(Debug, Default)]
+pub struct Policies<'a> {
+    network: Vec<&'a NetworkPolicy>,
+    cluster: Vec<&'a ClusterPolicy>,
+    domains: Option<&'a DomainCache>,
+    now: Duration,
+}
+
+/// A question on one side with what only a cluster knows.
+struct Asked<'a> {
+    question: Question<'a>,
+    /// Labels of the nodes that have the peer's address.
+    nodes: Vec<&'a Labels>,
+    /// Who asks for names.
+    asker: Asker,
+}
+
+// === impl Policies ===
+
+impl<'a> Policies<'a> {
+    /// These policies, in whichever order.
+    pub fn new(
+        network: impl IntoIterator<Item = &'a NetworkPolicy>,
+        cluster: impl IntoIterator<Item = &'a ClusterPolicy>,
+    ) -> Self {
+        let mut network: Vec<_> = network.into_iter().collect();
+        let mut cluster: Vec<_> = cluster.into_iter().collect();
+        network.sort_by_key(|policy| (&policy.namespace, &policy.name));
+        cluster.sort_by_key(|policy| policy.precedence());
+        Self { network, cluster, ..Self::default() }
+    }
+
+    /// The same with names as `domains` knows them at `now`, of what nodes were told.
+    #[must_use]
+    pub fn with_domains(self, domains: &'a DomainCache, now: Duration) -> Self {
+        Self { domains: Some(domains), now, ..self }
+    }
+
+    /// Evaluates a connection between given ends.
+    pub fn explain(&self, connection: &Connection) -> Explanation {
+        let find = |side| {
+            let question = connection.question(side);
+            let nodes = match question.peer {
+                End::Node { labels, .. } => vec![labels],
+                End::Pod(_) | End::Address(_) | End::Unknown => Vec::new(),
+            };
+            self.find(&Asked { question, nodes, asker: Asker::Node })
+        };
+        Explanation { egress: find(Side::Egress), ingress: find(Side::Ingress) }
+    }
+
+    fn find(&self, asked: &Asked<'_>) -> Finding {
+        let End::Pod(pod) = asked.question.subject else {
+            return Finding::allowed(Decider::NoPod);
+        };
+        let finding = self
+            .tier(Tier::Admin, pod, asked)
+            .or_else(|| self.network_policies(asked))
+            .or_else(|| self.tier(Tier::Baseline, pod, asked))
+            .unwrap_or(Finding::allowed(Decider::Default));
+        let nearest = if finding.allowed { None } else { self.nearest(pod, asked, &finding.by) };
+        Finding { nearest, ..finding }
+    }
+
+    /// What a tier decides; `None` if no rule matches or the first that does passes.
+    fn tier(&self, tier: Tier, pod: &Pod, asked: &Asked<'_>) -> Option<Finding> {
+        let (policy, index, rule) = self
+            .rules(tier, pod, asked.question.side)
+            .find(|(_, _, rule)| self.hits(rule, asked))?;
+        let action = match rule.effective() {
+            Effective::AsWritten => rule.action,
+            Effective::Nothing => return None,
+            Effective::DenyAll => Action::Deny,
+        };
+        let allowed = match action {
+            Action::Accept => true,
+            Action::Deny => false,
+            Action::Pass => return None,
+        };
+        let by = Decider::Rule(RuleId { action, ..rule_id(policy, index, rule) });
+        Some(Finding { allowed, by, nearest: None })
+    }
+
+    /// The rules of a tier for a pod, in order.
+    fn rules(
+        &self,
+        tier: Tier,
+        pod: &Pod,
+        side: Side,
+    ) -> impl Iterator<Item = (&'a ClusterPolicy, usize, &'a ClusterRule)> {
+        let selects = move |policy: &&ClusterPolicy| {
+            policy.precedence().0 == tier && set_matches(&policy.subject, pod)
+        };
+        self.cluster.iter().copied().filter(selects).flat_map(move |policy| {
+            let rules = match side {
+                Side::Egress => &policy.egress,
+                Side::Ingress => &policy.ingress,
+            };
+            rules.iter().enumerate().map(move |(index, rule)| (policy, index, rule))
+        })
+    }
+
+    fn hits(&self, rule: &ClusterRule, asked: &Asked<'_>) -> bool {
+        match rule.effective() {
+            Effective::Nothing => false,
+            Effective::DenyAll => true,
+            Effective::AsWritten => {
+                rule.peers.iter().any(|peer| self.peer_hits(peer, rule.action, asked))
+                    && rule.ports.as_ref().is_none_or(|ports| {
+                        ports.iter().any(|port| port_hits(port, &asked.question))
+                    })
+            }
+        }
+    }
+
+    fn peer_hits(&self, peer: &ClusterPeer, action: Action, asked: &Asked<'_>) -> bool {
+        match (peer, asked.question.peer) {
+            (ClusterPeer::Pods(set), End::Pod(pod)) => set_matches(set, pod),
+            (ClusterPeer::Pods(_) | ClusterPeer::Unknown, _) => false,
+            (ClusterPeer::Nodes(selector), _) => {
+                asked.nodes.iter().any(|labels| selector.matches(labels))
+            }
+            (ClusterPeer::Networks(networks), end) => addresses(end)
+                .any(|address| networks.iter().any(|network| network.contains(&address))),
+            (ClusterPeer::Domains(patterns), end) => {
+                let named = action == Action::Accept && asked.question.side == Side::Egress;
+                let Some(domains) = self.domains.filter(|_| named) else { return false };
+                addresses(end).any(|address| {
+                    patterns
+                        .iter()
+                        .any(|pattern| domains.holds(pattern, address, &asked.asker, self.now))
+                })
+            }
+        }
+    }
+
+    fn network_policies(&self, asked: &Asked<'_>) -> Option<Finding> {
+        let Decision { allowed, reason } =
+            evaluate::decide(self.network.iter().copied(), &asked.question);
+        let by = match reason {
+            Reason::NotIsolated => return None,
+            Reason::Rule { namespace, policy, rule } => {
+                let found = self
+                    .network
+                    .iter()
+                    .find(|one| one.namespace == namespace && one.name == policy)?;
+                Decider::Rule(network_rule_id(found, rule))
+            }
+            Reason::NoRule { .. } => Decider::Isolated(self.isolating(&asked.question)),
+        };
+        Some(Finding { allowed, by, nearest: None })
+    }
+
+    fn isolating(&self, question: &Question<'_>) -> Vec<Object> {
+        let End::Pod(pod) = question.subject else { return Vec::new() };
+        let isolates = |policy: &&&NetworkPolicy| {
+            evaluate::applies(policy, pod) && evaluate::rules(policy, question.side).is_some()
+        };
+        self.network.iter().filter(isolates).map(|policy| network_object(policy)).collect()
+    }
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    /// Evaluates a packet at `now`, its ends being who has its addresses.
+    pub fn explain(&self, packet: &Packet, now: Duration) -> Explanation {
+        let (source, destination) = (self.owner(packet.source), self.owner(packet.destination));
+        if source.is_some() && source == destination {
+            let itself = Finding::allowed(Decider::Itself);
+            return Explanation { egress: itself.clone(), ingress: itself };
+        }
+        let policies = Policies::new(
+            self.network_policies.values().map(|one| &**one),
+            self.cluster_policies.values().map(|one| &**one),
+        )
+        .with_domains(&self.domains, now);
+        let ends = [(source, packet.source), (destination, packet.destination)]
+            .map(|(pod, address)| self.end(pod, address));
+        let asker = source.map_or(Asker::Node, cluster::Pod::asker);
+        let find = |side, subject: usize, peer: usize| {
+            let address = if peer == 0 { packet.source } else { packet.destination };
+            let transport = packet.transport;
+            policies.find(&Asked {
+                question: Question { side, subject: &ends[subject], peer: &ends[peer], transport },
+                nodes: self.nodes_at(address).map(|node| &node.labels).collect(),
+                asker: asker.clone(),
+            })
+        };
+        let own_node = self
+            .nodes_at(packet.source)
+            .any(|node| destination.is_some_and(|pod| pod.node.as_ref() == Some(&node.name)));
+        let ingress =
+            if own_node { Finding::allowed(Decider::OwnNode) } else { find(Side::Ingress, 1, 0) };
+        Explanation { egress: find(Side::Egress, 0, 1), ingress }
+    }
+
+    /// An end as policies see it: of a pod's addresses the one that is used.
+    fn end(&self, pod: Option<&cluster::Pod>, address: std::net::IpAddr) -> End {
+        let Some(pod) = pod else { return End::Address(address) };
+        let port = |port: &cluster::NamedPort| (port.name.clone(), port.protocol, port.number);
+        End::Pod(Pod {
+            namespace: pod.namespace.clone(),
+            namespace_labels: self.namespace_labels(&pod.namespace),
+            labels: pod.labels.clone(),
+            addresses: vec![address],
+            ports: pod.ports.iter().map(port).collect(),
+        })
+    }
+}
+
+pub(crate) fn set_matches(set: &PodSet, pod: &Pod) -> bool {
+    set.namespaces.matches(&pod.namespace_labels) && set.pods.matches(&pod.labels)
+}
+
+fn port_hits(port: &ClusterPort, question: &Question<'_>) -> bool {
+    match port {
+        ClusterPort::Of(port) => port_matches(port, question),
+        ClusterPort::Named(name) => name_matches(name, question),
+        ClusterPort::Unknown => false,
+    }
+}
+
+pub(crate) fn rule_id(policy: &ClusterPolicy, index: usize, rule: &ClusterRule) -> RuleId {
+    RuleId {
+        tier: policy.precedence().0,
+        object: Object { namespace: None, name: policy.name.clone(), kind: policy.kind.clone() },
+        index,
+        name: rule.name.clone(),
+        action: rule.action,
+    }
+}
+
+pub(crate) fn network_rule_id(policy: &NetworkPolicy, index: usize) -> RuleId {
+    let (tier, object) = (Tier::NetworkPolicy, network_object(policy));
+    RuleId { tier, object, index, name: None::<Arc<str>>, action: Action::Accept }
+}
+
+pub(crate) fn network_object(policy: &NetworkPolicy) -> Object {
+    Object {
+        namespace: Some(policy.namespace.clone()),
+        name: policy.name.clone(),
+        kind: policy.kind.clone(),
+    }
+}

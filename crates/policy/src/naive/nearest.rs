@@ -1,0 +1,129 @@
+//! For a denial: the allowing rule that came nearest, and what it lacked.
+
+use crate::cluster_policy::{Action, ClusterPeer, ClusterPort, ClusterRule, Effective, Tier};
+use crate::evaluate::{self, End, Pod, Question, name_matches, peer_matches, port_matches};
+use crate::explanation::{Decider, Lack, Nearest};
+use crate::network_policy::{NetworkPolicy, Peer, PortMatch, PortRange, Rule};
+
+use super::{Asked, Policies, network_rule_id, rule_id};
+
+// === impl Policies ===
+
+impl Policies<'_> {
+    /// Of the allowing rules for `pod` in the tiers up to the one that denied, the one that lacks least.
+    pub(super) fn nearest(&self, pod: &Pod, asked: &Asked<'_>, by: &Decider) -> Option<Nearest> {
+        let last = match by {
+            Decider::Rule(rule) => rule.tier,
+            Decider::Isolated(_) => Tier::NetworkPolicy,
+            Decider::NoPod | Decider::Itself | Decider::OwnNode | Decider::Default => return None,
+        };
+        let side = asked.question.side;
+        let mut found: Vec<Nearest> = Vec::new();
+        for tier in [Tier::Admin, Tier::Baseline].into_iter().filter(|tier| *tier <= last) {
+            let accepting =
+                self.rules(tier, pod, side).filter(|(_, _, rule)| rule.action == Action::Accept);
+            found.extend(accepting.map(|(policy, index, rule)| Nearest {
+                rule: rule_id(policy, index, rule),
+                lacked: self.lacks(rule, asked),
+            }));
+        }
+        if last == Tier::NetworkPolicy {
+            for policy in self.network.iter().filter(|policy| evaluate::applies(policy, pod)) {
+                let rules = evaluate::rules(policy, side).into_iter().flatten().enumerate();
+                found.extend(rules.map(|(index, rule)| Nearest {
+                    rule: network_rule_id(policy, index),
+                    lacked: network_lacks(policy, rule, &asked.question),
+                }));
+            }
+        }
+        found
+            .into_iter()
+            .min_by(|a, b| (a.lacked.len(), &a.lacked).cmp(&(b.lacked.len(), &b.lacked)))
+    }
+
+    fn lacks(&self, rule: &ClusterRule, asked: &Asked<'_>) -> Vec<Lack> {
+        match rule.effective() {
+            Effective::AsWritten => {}
+            Effective::Nothing | Effective::DenyAll => return vec![Lack::Understanding],
+        }
+        let peer = least(&rule.peers, |peer| self.peer_lack(peer, asked));
+        let port = rule.ports.as_ref().and_then(|ports| {
+            least(ports, |port| match port {
+                ClusterPort::Of(port) => port_lack(port, &asked.question),
+                ClusterPort::Named(name) => {
+                    (!name_matches(name, &asked.question)).then_some(Lack::Port)
+                }
+                ClusterPort::Unknown => Some(Lack::Understanding),
+            })
+        });
+        lacked(peer, port)
+    }
+
+    fn peer_lack(&self, peer: &ClusterPeer, asked: &Asked<'_>) -> Option<Lack> {
+        if self.peer_hits(peer, Action::Accept, asked) {
+            return None;
+        }
+        match (peer, asked.question.peer) {
+            (ClusterPeer::Pods(set), End::Pod(pod)) if set.pods.matches(&pod.labels) => {
+                Some(Lack::Namespace)
+            }
+            (
+                ClusterPeer::Pods(_)
+                | ClusterPeer::Nodes(_)
+                | ClusterPeer::Networks(_)
+                | ClusterPeer::Domains(_)
+                | ClusterPeer::Unknown,
+                _,
+            ) => Some(Lack::Peer),
+        }
+    }
+}
+
+fn network_lacks(policy: &NetworkPolicy, rule: &Rule, question: &Question<'_>) -> Vec<Lack> {
+    let peers = rule.peers.as_ref();
+    let peer = peers.and_then(|peers| {
+        least(peers, |peer| {
+            if peer_matches(policy, peer, question.peer) {
+                return None;
+            }
+            match (peer, question.peer) {
+                (Peer::Pods { pods, .. }, End::Pod(pod))
+                    if pods.as_ref().is_none_or(|pods| pods.matches(&pod.labels)) =>
+                {
+                    Some(Lack::Namespace)
+                }
+                (Peer::Pods { .. } | Peer::Block { .. }, _) => Some(Lack::Peer),
+            }
+        })
+    });
+    let ports = rule.ports.as_ref();
+    lacked(peer, ports.and_then(|ports| least(ports, |port| port_lack(port, question))))
+}
+
+fn port_lack(port: &PortMatch, question: &Question<'_>) -> Option<Lack> {
+    if port_matches(port, question) {
+        return None;
+    }
+    match port.range {
+        PortRange::Any => Some(Lack::Protocol),
+        PortRange::Numbers(..) | PortRange::Named(_) => {
+            let same = question.transport.protocol() == Some(port.protocol);
+            Some(if same { Lack::Port } else { Lack::Protocol })
+        }
+    }
+}
+
+/// The least that one of several alternatives lacks; nothing if one lacks nothing. No alternative at all
+/// lacks the most.
+fn least<T>(alternatives: &[T], lack: impl Fn(&T) -> Option<Lack>) -> Option<Lack> {
+    alternatives.iter().map(lack).min().unwrap_or(Some(Lack::Peer))
+}
+
+fn lacked(peer: Option<Lack>, port: Option<Lack>) -> Vec<Lack> {
+    let mut lacked: Vec<Lack> = port.into_iter().chain(peer).collect();
+    if lacked.is_empty() {
+        lacked.push(Lack::Precedence);
+    }
+    lacked.sort_unstable();
+    lacked
+}
