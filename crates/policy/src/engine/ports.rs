@@ -1,6 +1,7 @@
 //! Which rules match a port.
 
-use std::collections::HashMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::cluster::NamedPort;
@@ -141,15 +142,31 @@ impl RangesOf {
 }
 
 fn intervals(parts: &[(u8, u8, u32)]) -> Intervals {
-    let starts = parts.iter().flat_map(|(low, high, _)| [Some(*low), high.checked_add(1)]);
-    let mut starts: Vec<u8> = starts.flatten().collect();
-    starts.sort_unstable();
-    starts.dedup();
-    let row = |start: u8| {
-        let inside = parts.iter().filter(|(low, high, _)| (*low..=*high).contains(&start));
-        Row::of(&inside.map(|(_, _, position)| *position).collect::<Vec<_>>())
+    // What begins and what ends at a port, in turn.
+    let mut edges: BTreeMap<u8, [Vec<u32>; 2]> = BTreeMap::new();
+    for (low, high, position) in parts {
+        edges.entry(*low).or_default()[0].push(*position);
+        if let Some(behind) = high.checked_add(1) {
+            edges.entry(behind).or_default()[1].push(*position);
+        }
+    }
+    // A rule may have several ranges that overlap.
+    let mut open: BTreeMap<u32, usize> = BTreeMap::new();
+    let row = |(start, [begin, end]): (u8, [Vec<u32>; 2])| {
+        for position in begin {
+            *open.entry(position).or_default() += 1;
+        }
+        for position in end {
+            if let Entry::Occupied(mut count) = open.entry(position) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
+        }
+        (start, Row::of(&open.keys().copied().collect::<Vec<_>>()))
     };
-    starts.into_iter().map(|start| (start, row(start))).collect()
+    edges.into_iter().map(row).collect()
 }
 
 // === impl OfProtocol ===

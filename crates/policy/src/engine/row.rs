@@ -4,18 +4,12 @@
 //! ports match. The summary has a bit for each word that is not empty, so that 64 words are ruled out by
 //! one comparison.
 
-/// Rules by position.
+/// Rules by position: a pair of numbers for each block of 64 words (which of them are stored, and where the
+/// first of these is), and the words behind them. All in one place, for a verdict's sake.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Row {
-    blocks: Box<[Block]>,
-    words: Box<[u64]>,
-}
-
-/// 64 words: which of them are stored, and where.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-struct Block {
-    summary: u64,
-    first: u32,
+    data: Box<[u64]>,
+    blocks: u32,
 }
 
 /// Collects positions into a row; kept between uses, since it is as large as all rules.
@@ -29,37 +23,42 @@ pub(super) struct Scratch {
 impl Row {
     /// How many blocks there are: beyond them the row is empty.
     pub(super) fn blocks(&self) -> usize {
-        self.blocks.len()
+        self.blocks as usize
     }
 
     /// Which words of a block hold a bit.
     pub(super) fn summary(&self, block: usize) -> u64 {
-        self.blocks.get(block).map_or(0, |block| block.summary)
+        if block < self.blocks() { self.data[block * 2] } else { 0 }
     }
 
     /// The bits of a word.
     pub(super) fn word(&self, word: usize) -> u64 {
-        let Some(block) = self.blocks.get(word / 64) else { return 0 };
-        let bit = 1 << (word % 64);
-        if block.summary & bit == 0 {
+        let (block, bit) = (word / 64, 1 << (word % 64));
+        let summary = self.summary(block);
+        if summary & bit == 0 {
             return 0;
         }
-        let before = (block.summary & (bit - 1)).count_ones();
-        self.words[(block.first + before) as usize]
+        let before = (summary & (bit - 1)).count_ones() as usize;
+        // The place was made from an index of this slice.
+        let first = usize::try_from(self.data[block * 2 + 1]).unwrap_or(usize::MAX);
+        self.data.get(first.saturating_add(before)).copied().unwrap_or_default()
     }
 
     /// Whether no rule is in it.
     pub(super) fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
+        self.blocks == 0
     }
 
     /// The row of these positions, in whichever order.
     pub(super) fn of(positions: &[u32]) -> Self {
-        let mut sorted: Vec<u32> = positions.to_vec();
-        sorted.sort_unstable();
+        if !positions.is_sorted() {
+            let mut sorted = positions.to_vec();
+            sorted.sort_unstable();
+            return Self::of(&sorted);
+        }
         let mut words: Vec<(usize, u64)> = Vec::new();
-        for position in sorted {
-            let (word, bit) = (position as usize / 64, 1 << (position % 64));
+        for position in positions {
+            let (word, bit) = (*position as usize / 64, 1 << (position % 64));
             match words.last_mut() {
                 Some((last, bits)) if *last == word => *bits |= bit,
                 _ => words.push((word, bit)),
@@ -69,16 +68,17 @@ impl Row {
     }
 
     fn of_words(words: &[(usize, u64)]) -> Self {
-        let count = words.last().map_or(0, |(word, _)| word / 64 + 1);
-        let mut blocks = vec![Block::default(); count].into_boxed_slice();
-        for (index, (word, _)) in words.iter().enumerate() {
-            let block = &mut blocks[word / 64];
-            if block.summary == 0 {
-                block.first = u32::try_from(index).unwrap_or(u32::MAX);
+        let blocks = words.last().map_or(0, |(word, _)| word / 64 + 1);
+        let mut data = vec![0; blocks * 2 + words.len()].into_boxed_slice();
+        for (place, (word, bits)) in (blocks * 2..).zip(words) {
+            let block = word / 64 * 2;
+            if data[block] == 0 {
+                data[block + 1] = place as u64;
             }
-            block.summary |= 1 << (word % 64);
+            data[block] |= 1 << (word % 64);
+            data[place] = *bits;
         }
-        Self { blocks, words: words.iter().map(|(_, bits)| *bits).collect() }
+        Self { data, blocks: u32::try_from(blocks).unwrap_or(u32::MAX) }
     }
 
     /// The positions, in order.
@@ -88,10 +88,9 @@ impl Row {
     }
 
     fn stored(&self) -> impl Iterator<Item = (usize, u64)> {
-        let blocks = self.blocks.iter().enumerate();
-        let words =
-            blocks.flat_map(|(block, one)| Bits(one.summary).map(move |bit| block * 64 + bit));
-        words.zip(self.words.iter().copied())
+        let words = (0..self.blocks())
+            .flat_map(|block| Bits(self.summary(block)).map(move |bit| block * 64 + bit));
+        words.zip(self.data.iter().skip(self.blocks() * 2).copied())
     }
 }
 
