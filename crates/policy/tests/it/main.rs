@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 mod conformance;
+mod cyclonus;
 mod e2e;
 mod network_policy;
 mod spec;
