@@ -36,6 +36,7 @@ mod table;
 use identity::Identities;
 use row::Scratch;
 use scope::{Namespaces, Scope, Scopes};
+use share::AddressMap;
 pub use snapshot::{Outcome, Ruling, Snapshot};
 use table::{Lowered, Parts, Source};
 
@@ -263,6 +264,7 @@ impl Engine {
         self.parts = [egress_parts, ingress_parts];
         self.identities.rebuild(&self.cluster, &mut self.scopes, &self.parts);
         self.refresh_all_nodes();
+        self.snapshot.names = AddressMap::default();
         let addresses: Vec<IpAddr> = self.cluster.domains.addresses().collect();
         for address in addresses {
             self.refresh_names(address);

@@ -188,14 +188,17 @@ impl Engine {
 
     /// Looks up the rules that mean the names of an address. Names of the same rules are one entry.
     pub(super) fn refresh_names(&mut self, address: IpAddr) {
-        let mut told: BTreeMap<(Vec<u32>, Asker), Told> = BTreeMap::new();
+        if self.parts[0].names.is_empty() {
+            return;
+        }
+        let mut told: BTreeMap<(Asker, Vec<u32>), Told> = BTreeMap::new();
         for known in self.cluster.domains.known(address) {
             let row = self.parts[0].of_name(known.name, &mut self.scratch);
             if row.is_empty() {
                 continue;
             }
             let (asker, expires) = (known.asker.clone(), known.expires);
-            let entry = told.entry((row.positions(), asker.clone())).or_insert_with(|| Told {
+            let entry = told.entry((asker.clone(), row.positions())).or_insert_with(|| Told {
                 rules: Arc::new(row),
                 asker,
                 expires,

@@ -129,6 +129,38 @@ impl Index {
         lists.collect()
     }
 
+    fn remove(&mut self, scope: &Scope, number: u32) {
+        for list in self.lists(scope) {
+            list.retain(|one| *one != number);
+        }
+        // Policies that come and go leave nothing behind.
+        let by_label = match (needed(&scope.pods), &scope.namespaces) {
+            (Some(needed), _) => Some((&mut self.by_label, needed)),
+            (None, Namespaces::Named(name)) => {
+                if self.by_namespace.get(name).is_some_and(Vec::is_empty) {
+                    self.by_namespace.remove(name);
+                }
+                None
+            }
+            (None, Namespaces::Labels(selector)) => {
+                needed(selector).map(|needed| (&mut self.by_namespace_label, needed))
+            }
+        };
+        if let Some((map, needed)) = by_label
+            && let Some((key, _)) = needed.first()
+            && let Some(values) = map.get_mut(key)
+        {
+            for (_, value) in &needed {
+                if values.get(value).is_some_and(Vec::is_empty) {
+                    values.remove(value);
+                }
+            }
+            if values.is_empty() {
+                map.remove(key);
+            }
+        }
+    }
+
     fn candidates(&self, member: &Member<'_>) -> impl Iterator<Item = u32> {
         let by_label = |map: &'_ HashMap<Arc<str>, HashMap<Arc<str>, Vec<u32>>>,
                         labels: &Labels| {
@@ -232,9 +264,7 @@ impl Scopes {
         for (number, slot) in (0_u32..).zip(&mut self.slots) {
             let Some(scope) = slot.scope.take_if(|_| slot.uses == 0) else { continue };
             self.numbers.remove(&scope);
-            for list in self.index.lists(&scope) {
-                list.retain(|one| *one != number);
-            }
+            self.index.remove(&scope, number);
             gone.push(number);
             self.free.push(number);
         }

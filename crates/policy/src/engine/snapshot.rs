@@ -1,22 +1,24 @@
 //! The verdict: no lock, no allocation, and a cost that does not grow with the number of policies.
 
+use std::cmp::Ordering;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cluster::{Key, NamedPort};
-use crate::cluster_policy::{Action, Tier};
+use crate::cluster_policy::Tier;
 use crate::domain::Asker;
 use crate::evaluate::Side;
 use crate::explanation::RuleId;
 use crate::packet::Packet;
 
 use super::identity::Rows;
-use super::ports::PortRows;
-use super::prefix::PrefixRows;
 use super::row::Row;
 use super::share::{AddressMap, Chunks};
 use super::table::{Table, place};
+use search::{PeerRows, Search};
+
+mod search;
 
 /// What the engine knew at one moment. Copies are cheap and can be asked from any thread.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +26,7 @@ pub struct Snapshot {
     pub(super) ends: AddressMap<Place>,
     pub(super) identities: Chunks<Arc<Rows>>,
     pub(super) tables: [Arc<Table>; 2],
+    /// What was told of addresses, in order of who was told.
     pub(super) names: AddressMap<Arc<[Told]>>,
 }
 
@@ -58,6 +61,13 @@ pub(super) struct Told {
     pub(super) expires: Duration,
 }
 
+/// The end that is no subject: who is there, and what names it is known by.
+struct Other<'a> {
+    place: Option<&'a Place>,
+    address: IpAddr,
+    told: [&'a [Told]; 2],
+}
+
 /// The verdict on a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ruling {
@@ -84,25 +94,6 @@ pub enum Outcome {
     Isolated,
     /// Nothing applies.
     Default,
-}
-
-/// The rules whose peer the other end is.
-struct PeerRows<'a> {
-    table: &'a Table,
-    pod: Option<&'a Row>,
-    nodes: Option<&'a Row>,
-    prefixes: PrefixRows<'a>,
-    told: &'a [Told],
-    asker: Option<&'a Key>,
-    now: Duration,
-}
-
-/// All that has to match at once.
-struct Search<'a> {
-    table: &'a Table,
-    subject: &'a Row,
-    peer: PeerRows<'a>,
-    ports: PortRows<'a>,
 }
 
 // === impl Ruling ===
@@ -142,18 +133,20 @@ impl Snapshot {
         }
         let named = to.map_or(&[][..], |to| &to.ports);
         let egress = from.map_or(Outcome::NoPod, |subject| {
-            let told = self.names.value(&packet.destination).map_or(&[][..], |told| told);
-            let peer = (destination, packet.destination, told);
-            self.decide(Side::Egress, subject, peer, packet, named, now)
+            let told = self.told(packet.destination, &subject.key);
+            let peer = Other { place: destination, address: packet.destination, told };
+            self.decide(Side::Egress, subject, &peer, packet, named, now)
         });
         let ingress = to.map_or(Outcome::NoPod, |subject| {
             let nodes = source.and_then(|place| place.nodes.as_ref());
-            if nodes.is_some_and(|nodes| {
+            let own = |nodes: &Arc<AtNodes>| {
                 nodes.names.iter().any(|name| Some(name) == subject.node.as_ref())
-            }) {
+            };
+            if nodes.is_some_and(own) {
                 return Outcome::OwnNode;
             }
-            self.decide(Side::Ingress, subject, (source, packet.source, &[]), packet, named, now)
+            let peer = Other { place: source, address: packet.source, told: [&[], &[]] };
+            self.decide(Side::Ingress, subject, &peer, packet, named, now)
         });
         Ruling { egress, ingress }
     }
@@ -163,21 +156,35 @@ impl Snapshot {
         self.tables[place(side)].rule(side, position)
     }
 
+    /// What names everyone knows an address by, and what the pod was told alone.
+    fn told(&self, address: IpAddr, pod: &Key) -> [&[Told]; 2] {
+        let all = self.names.value(&address).map_or(&[][..], |told| told);
+        let (everyone, pods) = all.split_at(all.partition_point(|told| told.asker == Asker::Node));
+        let against = |told: &Told| match &told.asker {
+            Asker::Node => Ordering::Less,
+            Asker::Pod(namespace, name) => (namespace, name).cmp(&(&pod.0, &pod.1)),
+        };
+        let first = pods.partition_point(|told| against(told).is_lt());
+        let behind = pods.partition_point(|told| against(told).is_le());
+        [everyone, &pods[first..behind]]
+    }
+
     fn decide(
         &self,
         side: Side,
         subject: &Occupant,
-        (end, address, told): (Option<&Place>, IpAddr, &[Told]),
+        other: &Other<'_>,
         packet: &Packet,
         named: &[NamedPort],
         now: Duration,
     ) -> Outcome {
         let at = place(side);
         let table = &*self.tables[at];
-        let Some(rows) = self.identities.value(subject.identity) else { return Outcome::Default };
-        let pod = end.and_then(|end| end.pod.as_ref());
+        // Every pod that has an address has rows; without them nothing could be allowed.
+        let Some(rows) = self.identities.value(subject.identity) else { return Outcome::Isolated };
+        let pod = other.place.and_then(|place| place.pod.as_ref());
         let pod = pod.and_then(|pod| self.identities.value(pod.identity));
-        let nodes = end.and_then(|end| end.nodes.as_ref());
+        let nodes = other.place.and_then(|place| place.nodes.as_ref());
         let search = Search {
             table,
             subject: &rows.subject[at],
@@ -185,100 +192,12 @@ impl Snapshot {
                 table,
                 pod: pod.map(|rows| &rows.peer[at]),
                 nodes: nodes.map(|nodes| &nodes.peer[at]),
-                prefixes: table.prefixes.rows(address),
-                told,
-                asker: Some(&subject.key),
+                prefixes: table.prefixes.rows(other.address),
+                told: other.told,
                 now,
             },
             ports: table.ports.rows(packet.transport, named),
         };
         search.outcome()
-    }
-}
-
-// === impl Search ===
-
-impl Search<'_> {
-    /// The first rule decides; one that passes leaves its tier.
-    fn outcome(&self) -> Outcome {
-        let table = self.table;
-        let mut from = 0;
-        loop {
-            let Some(position) = self.first(from) else { return Outcome::Default };
-            let tier = table.tier(position);
-            match (table.rules[position as usize].action, tier) {
-                (Action::Accept, _) => return Outcome::Accepted(tier, position),
-                (Action::Deny, _) if position == table.isolation => return Outcome::Isolated,
-                (Action::Deny, _) => return Outcome::Denied(tier, position),
-                (Action::Pass, Tier::Admin) => from = table.network,
-                (Action::Pass, Tier::NetworkPolicy | Tier::Baseline) => return Outcome::Default,
-            }
-        }
-    }
-
-    /// The first rule from a position on that matches.
-    fn first(&self, from: u32) -> Option<u32> {
-        let from = from as usize;
-        let mut kept = u64::MAX << (from % 64);
-        let mut words = u64::MAX << (from / 64 % 64);
-        let every = &self.table.every_subject;
-        for block in from / 4096..self.subject.blocks().max(every.blocks()) {
-            let subjects = self.subject.summary(block) | every.summary(block);
-            let mut open = subjects & words;
-            if open != 0 {
-                open &= self.ports.summary(block);
-            }
-            if open != 0 {
-                open &= self.peer.summary(block);
-            }
-            words = u64::MAX;
-            while open != 0 {
-                let word = block * 64 + open.trailing_zeros() as usize;
-                open &= open - 1;
-                let mut bits = self.subject.word(word) | every.word(word);
-                if word == from / 64 {
-                    bits &= kept;
-                    kept = u64::MAX;
-                }
-                if bits != 0 {
-                    bits &= self.ports.word(word);
-                }
-                if bits != 0 {
-                    bits &= self.peer.word(word);
-                }
-                if bits != 0 {
-                    return u32::try_from(word * 64 + bits.trailing_zeros() as usize).ok();
-                }
-            }
-        }
-        None
-    }
-}
-
-// === impl PeerRows ===
-
-impl PeerRows<'_> {
-    fn summary(&self, block: usize) -> u64 {
-        let rows = self.rows().fold(0, |bits, row| bits | row.summary(block));
-        rows | self.prefixes.summary(block)
-    }
-
-    fn word(&self, word: usize) -> u64 {
-        self.rows().fold(0, |bits, row| bits | row.word(word)) | self.prefixes.word(word)
-    }
-
-    fn rows(&self) -> impl Iterator<Item = &Row> {
-        let every = self.pod.map(|_| &self.table.every_peer);
-        let told = self.told.iter().filter(|told| self.counts(told)).map(|told| &*told.rules);
-        [Some(&self.table.any_peer), every, self.pod, self.nodes].into_iter().flatten().chain(told)
-    }
-
-    fn counts(&self, told: &Told) -> bool {
-        let asker = match (&told.asker, self.asker) {
-            (Asker::Node, _) => true,
-            (Asker::Pod(namespace, name), Some(key)) => *namespace == key.0 && *name == key.1,
-            (Asker::Pod(..), None) => false,
-        };
-        asker && self.now < told.expires
     }
 }

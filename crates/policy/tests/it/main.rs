@@ -4,6 +4,8 @@
 mod conformance;
 mod cyclonus;
 mod e2e;
+mod explanation;
+mod hostile;
 mod network_policy;
 mod spec;
 mod text;

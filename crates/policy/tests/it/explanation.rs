@@ -1,0 +1,157 @@
+//! What an explanation names: the tier, the policy and the rule, or why none was asked; for a denial the rule
+//! that came nearest, and what it lacked.
+
+use std::time::Duration;
+
+use netenf_policy::{
+    Connection, Decider, End, Finding, Lack, Packet, Pod, Policies, Protocol, Tier,
+};
+use rstest::rstest;
+
+use crate::world::World;
+
+const CLUSTER: &str = "namespace x ns=x
+    namespace y ns=y
+    node n1 172.18.0.1 os=linux
+    pod x/a 10.0.0.1 app=a node=n1 ports=web/tcp/80
+    pod x/b 10.0.0.2 app=b node=n1
+    pod y/a 10.0.1.1 app=a node=n2
+    np x/db app=a Ingress
+      ingress own(app=b) : tcp:80
+      ingress pods(ns=x;app=c) : udp:53
+    cnp guard Admin 5 pods(ns=x;app=b)
+      egress Accept pods(ns=x;app=a)
+      egress Pass ns(ns=y) : tcp:1
+      egress Deny ns(*)
+    cnp last Baseline 5 pods(ns=y;*)
+      egress Accept ns(ns=y)
+      egress Deny net(0.0.0.0/0)";
+
+fn of(finding: &Finding) -> String {
+    let by = match &finding.by {
+        Decider::NoPod => "no pod".to_owned(),
+        Decider::Itself => "itself".to_owned(),
+        Decider::OwnNode => "own node".to_owned(),
+        Decider::Default => "default".to_owned(),
+        Decider::Isolated(objects) => {
+            let names = objects.iter().map(|object| &*object.name).collect::<Vec<_>>();
+            format!("isolated by {}", names.join(", "))
+        }
+        Decider::Rule(rule) => {
+            let tier = match rule.tier {
+                Tier::Admin => "admin",
+                Tier::NetworkPolicy => "namespace",
+                Tier::Baseline => "baseline",
+            };
+            format!("{tier} {} {} {:?}", rule.object.name, rule.index, rule.action)
+        }
+    };
+    match &finding.nearest {
+        None => by,
+        Some(near) => {
+            format!("{by}; {} {} lacks {:?}", near.rule.object.name, near.rule.index, near.lacked)
+        }
+    }
+}
+
+#[rstest]
+#[case::a_rule_allows("10.0.0.2", "10.0.0.1", 80, "admin guard 0 Accept", "namespace db 0 Accept")]
+#[case::the_port_is_lacking(
+    "10.0.0.2",
+    "10.0.0.1",
+    81,
+    "admin guard 0 Accept",
+    "isolated by db; db 0 lacks [Port]"
+)]
+#[case::the_peer_is_lacking(
+    "203.0.113.9",
+    "10.0.0.1",
+    80,
+    "no pod",
+    "isolated by db; db 0 lacks [Peer]"
+)]
+#[case::the_namespace_is_lacking(
+    "10.0.0.2",
+    "10.0.1.1",
+    80,
+    "admin guard 2 Deny; guard 0 lacks [Namespace]",
+    "default"
+)]
+#[case::pass_goes_on("10.0.0.2", "10.0.1.1", 1, "default", "default")]
+#[case::baseline_denies(
+    "10.0.1.1",
+    "10.0.0.2",
+    80,
+    "baseline last 1 Deny; last 0 lacks [Namespace]",
+    "default"
+)]
+#[case::two_are_lacking(
+    "10.0.1.1",
+    "10.0.0.1",
+    81,
+    "baseline last 1 Deny; last 0 lacks [Namespace]",
+    "isolated by db; db 0 lacks [Port, Peer]"
+)]
+#[case::itself("10.0.0.1", "10.0.0.1", 80, "itself", "itself")]
+#[case::own_node("172.18.0.1", "10.0.0.1", 80, "no pod", "own node")]
+#[case::outside("203.0.113.9", "203.0.113.8", 80, "no pod", "no pod")]
+fn a_finding_names_what_decided(
+    #[case] source: &str,
+    #[case] destination: &str,
+    #[case] port: u16,
+    #[case] egress: &str,
+    #[case] ingress: &str,
+) {
+    let mut world = World::of(CLUSTER);
+    let (source, destination) = (source.parse().unwrap(), destination.parse().unwrap());
+    let packet = Packet::new(source, destination, Protocol::Tcp, port);
+    let explanation = world.engine.explain(&packet, Duration::ZERO);
+    assert_eq!(
+        (of(&explanation.egress), of(&explanation.ingress)),
+        (egress.into(), ingress.into())
+    );
+    let ruling = world.engine.publish().verdict(&packet, Duration::ZERO);
+    assert_eq!(ruling.allowed(), explanation.allowed());
+}
+
+#[rstest]
+#[case::protocol("np x/p app=a Ingress\n ingress : udp:80", vec![Lack::Protocol])]
+#[case::the_fewest("np x/p app=a Ingress\n ingress ns(ns=z) : udp:80\n ingress own(app=b) : tcp:81", vec![Lack::Port])]
+#[case::precedence("cnp p Admin 1 ns(*)\n ingress Deny ns(*)\n ingress Accept ns(*)", vec![Lack::Precedence])]
+#[case::understanding("cnp p Admin 1 ns(*)\n ingress Accept ?\n ingress Deny ns(*)", vec![Lack::Understanding])]
+fn a_denial_says_what_was_lacking(#[case] policies: &str, #[case] lacked: Vec<Lack>) {
+    let mut world = World::of("namespace x ns=x\npod x/a 10.0.0.1 app=a\npod x/b 10.0.0.2 app=b");
+    world.read(policies);
+    let (source, destination) = (world.address("x/b"), world.address("x/a"));
+    let packet = Packet::new(source, destination, Protocol::Tcp, 80);
+    let nearest = world.engine.explain(&packet, Duration::ZERO).ingress.nearest;
+    assert_eq!(nearest.map(|near| near.lacked), Some(lacked));
+}
+
+/// Ends that are given instead of found: what a preview asks about workloads that do not run.
+#[test]
+fn given_ends_are_judged_by_all_tiers() {
+    let world = World::of(CLUSTER);
+    let cluster = world.engine.cluster();
+    let network = cluster.network_policies.values().map(|policy| &**policy);
+    let policies =
+        Policies::new(network, cluster.cluster_policies.values().map(|policy| &**policy));
+    let pod = |namespace: &str, app: &str| {
+        End::Pod(Pod {
+            namespace: namespace.into(),
+            namespace_labels: crate::text::labels(&format!("ns={namespace},name={namespace}")),
+            labels: crate::text::labels(&format!("app={app}")),
+            ..Pod::default()
+        })
+    };
+    let node = End::Node { labels: crate::text::labels("os=linux"), addresses: Vec::new() };
+    let ask = |source: End, destination: End| {
+        let connection = Connection { source, destination, protocol: Protocol::Tcp, port: 80 };
+        let explanation = policies.explain(&connection);
+        (of(&explanation.egress), of(&explanation.ingress))
+    };
+    let (egress, ingress) = ask(pod("x", "b"), pod("x", "a"));
+    assert_eq!((&*egress, &*ingress), ("admin guard 0 Accept", "namespace db 0 Accept"));
+    assert_eq!(ask(pod("x", "b"), node).0, "default");
+    assert_eq!(ask(End::Unknown, pod("x", "a")).1, "isolated by db; db 0 lacks [Peer]");
+}
