@@ -121,3 +121,15 @@ fn rollback_never_starts_to_deny() {
     ");
     assert!(environment.good("get statefulset/db --dir policies").contains("monitor"));
 }
+
+#[test]
+fn going_back_from_protect_says_that_nothing_is_blocked_any_more() {
+    let environment = Environment::learned();
+    environment.good("promote statefulset/prometheus -n monitoring --dir policies");
+    environment.good("promote statefulset/prometheus -n monitoring --protect --dir policies");
+    let name = "statefulset-prometheus-egress -n monitoring --dir policies";
+    let dry = environment.run(&format!("rollback {name} --dry-run"));
+    assert!(dry.stderr.contains("nothing would be blocked any more"), "{dry}");
+    let run = environment.run(&format!("rollback {name}"));
+    assert!(run.code == 0 && run.stderr.contains("nothing is blocked any more"), "{run}");
+}
