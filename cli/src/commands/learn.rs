@@ -365,9 +365,7 @@ impl Args {
                 let name = |change: &store::Change| output::object(&change.object, spans) + "\n";
                 Ok(learned.changes.iter().map(name).collect())
             }
-            Some(Format::Yaml) => {
-                output::yaml_documents(learned.proposals.iter().cloned().map(Resource::from))
-            }
+            Some(Format::Yaml) => output::yaml_documents(learned.proposals.iter().cloned()),
             None => {
                 let dry = if self.dry_run.is_some() { " (dry run)" } else { "" };
                 let line = |change: &store::Change| {

@@ -1,5 +1,7 @@
 //! `rollback`: an earlier revision again.
 
+use std::sync::Arc;
+
 use netenf_api::Mode;
 use netenf_k8s::lifecycle;
 use netenf_store::{Resource, Verb};
@@ -108,7 +110,7 @@ fn hold_mode(current: &Resource, restored: &mut Resource) -> bool {
         (Some(now), Resource::Policy(policy))
             if now.spec.mode == Mode::Monitor && policy.spec.mode == Mode::Protect =>
         {
-            policy.spec.mode = Mode::Monitor;
+            Arc::make_mut(policy).spec.mode = Mode::Monitor;
             true
         }
         _ => false,

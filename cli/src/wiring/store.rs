@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use netenf_api::{Backend, Violation, WorkloadNetworkPolicyProposal};
+use netenf_api::{Backend, Violation};
 use netenf_k8s::monitor::{self, Guard};
 use netenf_k8s::{Index, lifecycle::Resource, merge, render};
 use netenf_learn::name::policy_name;
@@ -46,7 +46,7 @@ pub(crate) struct Learning {
 #[derive(Debug, Default)]
 pub(crate) struct Learned {
     pub(crate) changes: Vec<Change>,
-    pub(crate) proposals: Vec<WorkloadNetworkPolicyProposal>,
+    pub(crate) proposals: Vec<Resource>,
     pub(crate) tally: Tally,
 }
 
@@ -218,30 +218,30 @@ impl Session {
         batch: &mut Batch,
         learned: &mut Learned,
     ) {
-        let rendered = render::proposal(proposal, last);
-        let key = Resource::from(rendered.clone()).key();
+        let rendered = Resource::from(render::proposal(proposal, last));
+        let key = rendered.key();
         let stored = self.listing.find(&key);
         let (object, verb) = match stored.and_then(|stored| stored.object.as_proposal()) {
             None => (rendered, "created"),
             Some(known) => {
                 let known = if how.fresh { merge::forget(known) } else { known.clone() };
-                (merge::merge(&known, proposal, &how.caps, last), "updated")
+                (merge::merge(&known, proposal, &how.caps, last).into(), "updated")
             }
         };
         let change = match stored {
-            Some(stored) if stored.object == Resource::from(object.clone()) => None,
+            Some(stored) if stored.object == object => None,
             Some(stored) => Some(stored.replace(object.clone())),
-            None => Some(StoreChange::Create(object.clone().into())),
+            None => Some(StoreChange::Create(object.clone())),
         };
         let verb = if change.is_some() { verb } else { "unchanged" };
         if spec_changed(stored, &object) {
             let summary = format!("{verb} from a recording");
-            batch.records.push(Self::record(Verb::Learn, &object.clone().into(), summary));
+            batch.records.push(Self::record(Verb::Learn, &object, summary));
         }
         batch.changes.extend(change);
         learned.changes.push(Change { object: key, verb });
         learned.tally.proposals += 1;
-        learned.tally.uncovered += still_open(proposal, &object.clone().into());
+        learned.tally.uncovered += still_open(proposal, &object);
         learned.proposals.push(object);
     }
 
@@ -372,10 +372,10 @@ fn still_open(fresh: &Proposal, object: &Resource) -> usize {
     fresh.uncovered.iter().filter(|item| open(&item.id)).count()
 }
 
-fn spec_changed(stored: Option<&Stored>, object: &WorkloadNetworkPolicyProposal) -> bool {
-    stored
-        .and_then(|stored| stored.object.as_proposal())
-        .is_none_or(|known| known.spec != object.spec)
+fn spec_changed(stored: Option<&Stored>, object: &Resource) -> bool {
+    let known = stored.and_then(|stored| stored.object.as_proposal());
+    let fresh = object.as_proposal();
+    known.map(|known| &known.spec) != fresh.map(|fresh| &fresh.spec)
 }
 
 fn folder(global: &Global) -> Result<&Path, CommandError> {

@@ -172,7 +172,8 @@ impl Listing {
 
     /// The object that `key` names.
     pub fn find(&self, key: &Key) -> Option<&Stored> {
-        self.objects.iter().find(|stored| stored.object.key() == *key)
+        let at = self.objects.binary_search_by(|stored| stored.object.key().cmp(key)).ok()?;
+        Some(&self.objects[at])
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a new rule allows leaves the lists of what nothing allows.
 
+use std::sync::Arc;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use netenf_api::{PeerRef, RuleEvidence, WorkloadNetworkPolicyStatus};
 
@@ -39,7 +41,7 @@ pub(super) fn take(object: &mut Resource, wanted: &Wanted, targets: &[Target]) -
     let gone = |id: &str| seen.iter().any(|seen| seen.id == id);
     object.uncovered_mut().retain(|entry| !gone(&entry.id));
     if let Resource::Policy(policy) = object
-        && let Some(status) = &mut policy.status
+        && let Some(status) = &mut Arc::make_mut(policy).status
     {
         take_violations(status, gone);
     }

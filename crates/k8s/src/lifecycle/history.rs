@@ -1,5 +1,7 @@
 //! What was done to an object, and the way back to how it was.
 
+use std::sync::Arc;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use netenf_api::RuleEvidence;
 use serde::{Deserialize, Serialize};
@@ -85,8 +87,11 @@ pub fn rollback(current: &Resource, revision: &Revision) -> Result<Resource, Ref
     check(current, revision).map_err(|reason| Refusal::new("roll back", current.key(), reason))?;
     let mut restored = current.clone();
     match (&mut restored, &revision.object) {
-        (Resource::Proposal(own), Resource::Proposal(old)) => own.spec = old.spec.clone(),
+        (Resource::Proposal(own), Resource::Proposal(old)) => {
+            Arc::make_mut(own).spec = old.spec.clone();
+        }
         (Resource::Policy(own), Resource::Policy(old)) => {
+            let own = Arc::make_mut(own);
             let mode = own.spec.mode;
             own.spec = old.spec.clone();
             note_mode(own, mode);

@@ -1,5 +1,7 @@
 //! A suggested range takes the place of the ports that were listed one by one.
 
+use std::sync::Arc;
+
 use netenf_api::{Backend, Direction, Protocol, Provenance, RuleEvidence, Suggestion};
 
 use super::allow::Allowed;
@@ -33,7 +35,7 @@ pub(super) fn accept(resource: &Resource, wanted: &Wanted) -> Result<Allowed, Re
     let merged = merge(evidence, &suggestion);
     evidence.insert(place.unwrap_or(evidence.len()), merged);
     if let Resource::Proposal(proposal) = &mut object {
-        let status = proposal.status.get_or_insert_default();
+        let status = Arc::make_mut(proposal).status.get_or_insert_default();
         status.suggestions.retain(|entry| entry.id != suggestion.id);
     }
     object.recount();

@@ -1,6 +1,7 @@
 //! The two kinds that go through the lifecycle, as one type, and their names.
 
 use std::fmt;
+use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::NetworkPolicySpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -31,13 +32,14 @@ pub struct Key {
     pub kind: Kind,
 }
 
-/// A proposal or a policy.
+/// A proposal or a policy. Clones share the object until one of them is changed: a command that learns holds
+/// thousands of them several times.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Resource {
     /// A proposal.
-    Proposal(Box<WorkloadNetworkPolicyProposal>),
+    Proposal(Arc<WorkloadNetworkPolicyProposal>),
     /// A policy.
-    Policy(Box<WorkloadNetworkPolicy>),
+    Policy(Arc<WorkloadNetworkPolicy>),
 }
 
 // === impl Kind ===
@@ -95,13 +97,13 @@ impl fmt::Display for Key {
 
 impl From<WorkloadNetworkPolicyProposal> for Resource {
     fn from(proposal: WorkloadNetworkPolicyProposal) -> Self {
-        Self::Proposal(Box::new(proposal))
+        Self::Proposal(Arc::new(proposal))
     }
 }
 
 impl From<WorkloadNetworkPolicy> for Resource {
     fn from(policy: WorkloadNetworkPolicy) -> Self {
-        Self::Policy(Box::new(policy))
+        Self::Policy(Arc::new(policy))
     }
 }
 
@@ -224,43 +226,49 @@ impl Resource {
 
     pub(super) fn kubernetes_mut(&mut self) -> Option<&mut NetworkPolicySpec> {
         match self {
-            Self::Proposal(proposal) => proposal.spec.kubernetes.as_mut(),
-            Self::Policy(policy) => policy.spec.kubernetes.as_mut(),
+            Self::Proposal(proposal) => Arc::make_mut(proposal).spec.kubernetes.as_mut(),
+            Self::Policy(policy) => Arc::make_mut(policy).spec.kubernetes.as_mut(),
         }
     }
 
     pub(super) fn istio_mut(&mut self) -> Option<&mut IstioPolicySpec> {
         match self {
-            Self::Proposal(proposal) => proposal.spec.istio.as_mut(),
-            Self::Policy(policy) => policy.spec.istio.as_mut(),
+            Self::Proposal(proposal) => Arc::make_mut(proposal).spec.istio.as_mut(),
+            Self::Policy(policy) => Arc::make_mut(policy).spec.istio.as_mut(),
         }
     }
 
     pub(super) fn evidence_mut(&mut self) -> &mut Vec<RuleEvidence> {
         match self {
-            Self::Proposal(proposal) => &mut proposal.status.get_or_insert_default().rules,
-            Self::Policy(policy) => &mut policy.status.get_or_insert_default().rules,
+            Self::Proposal(proposal) => {
+                &mut Arc::make_mut(proposal).status.get_or_insert_default().rules
+            }
+            Self::Policy(policy) => &mut Arc::make_mut(policy).status.get_or_insert_default().rules,
         }
     }
 
     pub(super) fn uncovered_mut(&mut self) -> &mut Vec<UncoveredPeer> {
         match self {
-            Self::Proposal(proposal) => &mut proposal.status.get_or_insert_default().uncovered,
-            Self::Policy(policy) => &mut policy.status.get_or_insert_default().uncovered,
+            Self::Proposal(proposal) => {
+                &mut Arc::make_mut(proposal).status.get_or_insert_default().uncovered
+            }
+            Self::Policy(policy) => {
+                &mut Arc::make_mut(policy).status.get_or_insert_default().uncovered
+            }
         }
     }
 
     /// Sets what follows from the lists of a proposal.
     pub(super) fn recount(&mut self) {
         if let Self::Proposal(proposal) = self {
-            proposal.status.get_or_insert_default().recount();
+            Arc::make_mut(proposal).status.get_or_insert_default().recount();
         }
     }
 
     /// Notes that the allowed traffic of a policy changed.
     pub(super) fn count_revision(&mut self) {
         if let Self::Policy(policy) = self {
-            let revision = &mut policy.status.get_or_insert_default().revision;
+            let revision = &mut Arc::make_mut(policy).status.get_or_insert_default().revision;
             *revision = Some(revision.unwrap_or_default().saturating_add(1));
         }
     }
@@ -282,10 +290,10 @@ impl<'de> Deserialize<'de> for Resource {
         let kind = value.get("kind").and_then(Value::as_str).unwrap_or_default();
         let resource = match Kind::of(kind) {
             Some(Kind::Proposal) => {
-                serde_json::from_value(value).map(|proposal| Self::Proposal(Box::new(proposal)))
+                serde_json::from_value(value).map(|proposal| Self::Proposal(Arc::new(proposal)))
             }
             Some(Kind::Policy) => {
-                serde_json::from_value(value).map(|policy| Self::Policy(Box::new(policy)))
+                serde_json::from_value(value).map(|policy| Self::Policy(Arc::new(policy)))
             }
             None => return Err(Error::custom(format!("{kind:?} is neither of the kinds"))),
         };

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use netenf_api::WorkloadNetworkPolicyProposal;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -152,7 +154,8 @@ fn with_uncovered(accepted: &[bool]) -> Resource {
     let mut object = egress(&json!([{}]), &json!([]));
     let Resource::Proposal(proposal) = &mut object else { panic!("{object:?}") };
     let uncovered: Vec<Value> = listed.collect();
-    proposal.status.as_mut().unwrap().uncovered = serde_json::from_value(json!(uncovered)).unwrap();
+    Arc::make_mut(proposal).status.as_mut().unwrap().uncovered =
+        serde_json::from_value(json!(uncovered)).unwrap();
     object
 }
 

@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use netenf_api::{PeerRef, WorkloadNetworkPolicyProposal};
 use proptest::prelude::*;
@@ -96,7 +97,7 @@ proptest! {
 fn a_rule_that_admits_more_than_what_was_seen_is_not_called_by_it() {
     let mut wide = proposal(&[("data".to_owned(), "x".to_owned(), 80, Some("db".to_owned()))]);
     let Resource::Proposal(own) = &mut wide else { panic!("{wide:?}") };
-    let body = own.spec.kubernetes.as_mut().unwrap();
+    let body = Arc::make_mut(own).spec.kubernetes.as_mut().unwrap();
     let rule = &mut body.egress.as_mut().unwrap()[0];
     rule.to.as_mut().unwrap()[0].pod_selector = None;
     let [line] = compare(None, Some(&wide)).try_into().unwrap();

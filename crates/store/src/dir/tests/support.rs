@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -112,8 +113,8 @@ pub(super) fn policy(namespace: &str, name: &str) -> WorkloadNetworkPolicy {
 pub(super) fn labelled(stored: &Stored, value: &str) -> Resource {
     let mut object = stored.object.clone();
     let metadata = match &mut object {
-        Resource::Proposal(proposal) => &mut proposal.metadata,
-        Resource::Policy(policy) => &mut policy.metadata,
+        Resource::Proposal(proposal) => &mut Arc::make_mut(proposal).metadata,
+        Resource::Policy(policy) => &mut Arc::make_mut(policy).metadata,
     };
     metadata.labels.get_or_insert_default().insert("test".to_owned(), value.to_owned());
     object
