@@ -219,7 +219,8 @@ fn a_window_with_gaps_is_told(
     #[case] message: &str,
 ) {
     let Resource::Proposal(mut proposal) = egress(&json!([{}]), &json!([])) else { panic!() };
-    proposal.status.as_mut().unwrap().gaps = serde_json::from_value(gaps).unwrap();
+    Arc::make_mut(&mut proposal).status.as_mut().unwrap().gaps =
+        serde_json::from_value(gaps).unwrap();
     let items = of(&Resource::Proposal(proposal));
     assert_eq!((items[0].name, items[0].result), ("window", expected));
     assert_eq!(items[0].message, message);
