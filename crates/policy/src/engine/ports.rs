@@ -222,3 +222,6 @@ impl<'a> PortRows<'a> {
         rows.into_iter().flatten().chain(names)
     }
 }
+
+#[cfg(test)]
+mod tests;

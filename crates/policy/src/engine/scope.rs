@@ -299,3 +299,6 @@ impl Scopes {
         found
     }
 }
+
+#[cfg(test)]
+mod tests;

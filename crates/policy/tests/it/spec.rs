@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use netenf_policy::domain::{Answer, Asker, Data, Record, Settings};
+use netenf_policy::domain::{Answer, Asker, Data, Record, Scope, Settings};
 use netenf_policy::{Cluster, DomainCache, Engine, Packet, Protocol};
 use rstest::rstest;
 
@@ -100,4 +100,86 @@ fn names_count_in_accept_rules_for_egress(#[case] rule: &str, #[case] expected: 
         assert_eq!(ruling.allowed(), expected && known);
         assert_eq!(world.engine.explain(&packet, now).allowed(), expected && known);
     }
+}
+
+/// A world whose pods may reach names below example.com and nothing else outside.
+fn world_of_names(scope: Scope) -> World {
+    let resolvers = [RESOLVER.parse().unwrap()].into();
+    let settings = Settings { scope, resolvers, grace: Duration::ZERO, ..Settings::default() };
+    let cluster = Cluster { domains: DomainCache::new(settings), ..Cluster::default() };
+    let mut world = World::with(Engine::new(cluster));
+    world.read(
+        "namespace x ns=x
+         pod x/a 10.0.0.1 app=a
+         pod x/b 10.0.0.2 app=b
+         pod x/c 10.0.0.3 app=c
+         cnp n Admin 1 ns(*)
+           egress Accept dns(*.example.com)
+           egress Deny net(0.0.0.0/0)",
+    );
+    world
+}
+
+const RESOLVER: &str = "10.96.0.10";
+
+/// Tells `pod` of namespace x that `name` has 203.0.113.7 for so many seconds.
+fn tell(world: &mut World, pod: &str, name: &str, ttl: u64) {
+    let data = Data::Address("203.0.113.7".parse().unwrap());
+    let record = Record { owner: name, ttl: Duration::from_secs(ttl), data };
+    let (resolver, asker) = (RESOLVER.parse().unwrap(), Asker::Pod("x".into(), pod.into()));
+    let answer = Answer { resolver, asker, question: name, records: vec![record] };
+    world.engine.observe(&answer, Duration::ZERO).unwrap();
+}
+
+/// Checks from which of the pods a, b, c the address can be reached after so many seconds.
+fn reach(world: &mut World, expected: &str, seconds: u64) {
+    for pod in ["a", "b", "c"] {
+        let (source, destination) =
+            (world.address(&format!("x/{pod}")), world.address("203.0.113.7"));
+        let packet = Packet::new(source, destination, Protocol::Tcp, 443);
+        let now = Duration::from_secs(seconds);
+        let ruling = world.engine.publish().verdict(&packet, now);
+        assert_eq!(ruling.allowed(), expected.contains(pod), "{pod} after {seconds} s");
+        assert_eq!(world.engine.explain(&packet, now).allowed(), expected.contains(pod));
+    }
+}
+
+#[test]
+fn what_a_pod_was_told_is_for_it_alone() {
+    let mut world = world_of_names(Scope::Pod);
+    reach(&mut world, "", 0);
+    tell(&mut world, "b", "a.example.com", 60);
+    reach(&mut world, "b", 1);
+    tell(&mut world, "c", "b.example.com", 120);
+    tell(&mut world, "a", "other.example.org", 120);
+    reach(&mut world, "bc", 1);
+    reach(&mut world, "c", 60);
+    world.read("gone x/c\npod x/c 10.0.0.3 app=c");
+    reach(&mut world, "b", 1);
+    world.engine.collect(Duration::from_mins(1));
+    reach(&mut world, "", 1);
+}
+
+/// Names of the same rules are one entry, which lives as long as the last of them.
+#[test]
+fn the_name_that_lives_longest_counts() {
+    for ttls in [[40, 100], [100, 40]] {
+        let mut world = world_of_names(Scope::Node);
+        tell(&mut world, "a", "a.example.com", ttls[0]);
+        tell(&mut world, "a", "b.example.com", ttls[1]);
+        reach(&mut world, "abc", 99);
+        reach(&mut world, "", 100);
+    }
+}
+
+/// A policy that comes later knows the names that were told before it.
+#[test]
+fn names_are_known_to_later_policies() {
+    let mut world = world_of_names(Scope::Node);
+    tell(&mut world, "a", "a.example.org", 100);
+    reach(&mut world, "", 1);
+    world.read("cnp m Admin 0 pods(ns=x;app=b)\n egress Accept dns(a.example.org)");
+    reach(&mut world, "b", 1);
+    world.engine.delete_cluster_policy("ClusterNetworkPolicy", "m");
+    reach(&mut world, "", 1);
 }

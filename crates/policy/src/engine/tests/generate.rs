@@ -95,7 +95,7 @@ fn protocol() -> impl Strategy<Value = Protocol> {
 }
 
 fn number() -> impl Strategy<Value = u16> {
-    select(&[0, 1, 53, 80, 81, 255, 256, 8_080, 65_535][..])
+    select(&[0, 1, 53, 80, 81, 254, 255, 256, 8_080, 65_535][..])
 }
 
 fn port() -> impl Strategy<Value = PortMatch> {
