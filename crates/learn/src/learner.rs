@@ -38,6 +38,9 @@ const DENIALS_LIMIT: usize = 10_000;
 /// How many nodes are told apart: Kubernetes clusters have up to 5,000.
 const NODES_LIMIT: usize = 1 << 16;
 
+/// On how many nodes the pods of one end are known to run: as many as a Kubernetes cluster has.
+const NODES_OF_PARTY: usize = 5_000;
+
 /// Learns from observations.
 pub struct Learner<D> {
     pub(crate) config: Config,
@@ -516,7 +519,7 @@ impl<D: Directory> Learner<D> {
         sum.as_node |=
             entities.contains(Entities::HOST) || entities.contains(Entities::REMOTE_NODE);
         if let (Some(node), true) = (&observation.node, end.endpoint.workload.is_some()) {
-            keep_smallest(&mut sum.nodes, node.clone(), 64);
+            keep_smallest(&mut sum.nodes, node.clone(), NODES_OF_PARTY);
         }
         Ok(id)
     }

@@ -9,8 +9,10 @@
 //! puts a proposal together when it is asked for the next one.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+
+use foldhash::fast::RandomState;
 
 use crate::config::Backend;
 use crate::directory::Directory;
@@ -101,8 +103,9 @@ impl<D: Directory> Learner<D> {
 
     /// Losses and unreachable nodes that concern pods on `nodes`; all of them where no node is known.
     fn gaps(&self, nodes: &[Arc<str>]) -> Vec<Gap> {
+        let hosts: HashSet<&str, RandomState> = nodes.iter().map(|node| host(node)).collect();
         let concerns = |node: &Option<Arc<str>>| match node {
-            Some(node) => nodes.is_empty() || nodes.iter().any(|one| host(one) == host(node)),
+            Some(node) => hosts.is_empty() || hosts.contains(host(node)),
             None => true,
         };
         let losses = self.losses.iter().filter(|((node, _), _)| concerns(node));

@@ -337,6 +337,26 @@ fn dns_stays_when_peers_are_cut() {
     assert_eq!(outcome.funnel.learned, 10, "the peers have their own side");
 }
 
+/// A workload on every node of a large cluster has the losses of all of them.
+#[test]
+fn gaps_of_every_node_are_told() {
+    let mut learner = learner(Config::default());
+    let nodes: Vec<Arc<str>> = (0..1_000).map(|node| format!("n{node}").into()).collect();
+    for node in &nodes {
+        let workload = Some(crate::WorkloadName { kind: "DaemonSet".into(), name: "agent".into() });
+        let mut packet = packet("agent:40000 > db:5432 SYN");
+        let endpoint = (*packet.source.endpoint).clone();
+        packet.source.endpoint = Arc::new(Endpoint { workload, ..endpoint });
+        packet.node = Some(node.clone());
+        learner.observe(&packet);
+        let origin = "ring buffer".into();
+        learner.lost(&crate::LostEvents { node: Some(node.clone()), origin, count: 1, time: None });
+    }
+    let outcome = learner.outcome();
+    let agent = outcome.proposals.iter().find(|one| &*one.subject.name == "agent").unwrap();
+    assert_eq!(agent.gaps.len(), nodes.len());
+}
+
 #[test]
 fn node_states_do_not_depend_on_order() {
     let status = |state| NodeStatus { state, nodes: vec!["n1".into()], message: None, time: None };
