@@ -267,7 +267,11 @@ impl Args {
     /// Recorded connections that everything selected would deny, beside the other policies of the folder.
     fn traffic(&self, global: &Global, session: &Session) -> Result<Exit, CommandError> {
         let found = self.selection.find(session, global)?;
-        let edges = session.state()?.edges();
+        let state = session.state()?;
+        if let Some(warning) = state.warning() {
+            tell(&warning);
+        }
+        let edges = state.edges();
         if edges.is_empty() {
             tell(
                 "no traffic is recorded in the folder: kubectl netenf learn --dir keeps what it saw",

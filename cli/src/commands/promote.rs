@@ -81,6 +81,9 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         tell("nothing to promote; kubectl netenf learn makes proposals");
     }
     let state = session.state()?;
+    if let Some(warning) = state.warning().filter(|_| args.protect) {
+        tell(&warning);
+    }
     let mut plans = Vec::new();
     let mut refusals = Vec::new();
     for stored in found {

@@ -152,6 +152,14 @@ impl State {
         Some(last.0.as_second() - first.0.as_second())
     }
 
+    /// What was seen but is not kept, so that it cannot be judged.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let cut = self.cut.edges;
+        (cut > 0).then(|| {
+            format!("warning: the folder is full: {cut} more edges were seen and are not judged")
+        })
+    }
+
     /// The edges that were seen.
     pub(crate) fn edges(&self) -> Vec<SeenEdge> {
         self.edges.iter().filter_map(Edge::seen).collect()

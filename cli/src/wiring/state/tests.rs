@@ -108,6 +108,9 @@ fn what_is_not_kept_is_counted_and_counted_again() {
     }
     assert_eq!(state.cut, Cut { edges: 3, unplaced: 3, nodes: 3 });
     assert_eq!(kept(&state).0, ["a x3", "b x3"]);
+    let warning = state.warning().unwrap();
+    assert!(warning.contains("3 more edges were seen and are not judged"), "{warning}");
+    assert_eq!(State::default().warning(), None);
 }
 
 #[test]
