@@ -66,6 +66,15 @@ pub enum Party {
     Network(Network),
     /// Pods that Cilium does not manage, and whose pod is not known.
     Unmanaged(IpAddr),
+    /// A pod of another cluster of the mesh, which no NetworkPolicy here selects.
+    Remote {
+        /// Name of the cluster.
+        cluster: Arc<str>,
+        /// Namespace there.
+        namespace: Option<Arc<str>>,
+        /// The workload, or else the pod.
+        name: Option<Arc<str>>,
+    },
     /// Cilium's ingress proxy.
     IngressProxy,
     /// Nothing to go by.
@@ -122,6 +131,7 @@ impl Party {
             | Self::Name(_)
             | Self::Network(_)
             | Self::Unmanaged(_)
+            | Self::Remote { .. }
             | Self::IngressProxy
             | Self::Unknown => None,
         }

@@ -22,7 +22,9 @@ use crate::observation::{
     End, Endpoint, Entities, Event, LostEvents, NodeState, NodeStatus, Observation, PodName,
     Provider, Reporter, ServiceRef, TcpFlags, Transport,
 };
-use crate::resolve::{Resolved, depends_on_time, is_ambient_probe, is_by_dns_name, resolve};
+use crate::resolve::{
+    Resolved, depends_on_time, is_ambient_probe, is_by_dns_name, remote, resolve,
+};
 use crate::sum::{
     Counters, DenialKey, DenialSum, EdgeKey, EdgeSum, KEPT, Map, NoteSum, PartySum, Reckoning,
     Tally, Watchers, keep_few, keep_smallest,
@@ -447,7 +449,8 @@ impl<D: Directory> Learner<D> {
     ) -> Result<u32, Skip> {
         // On Istio an end is its mesh identity as a caller, and its workload as the one that is called.
         let calls = std::ptr::eq(end, &raw const observation.source);
-        let node = node.filter(|_| end.endpoint.workload.is_some());
+        let node =
+            node.filter(|_| end.endpoint.workload.is_some() || end.endpoint.cluster.is_some());
         let key = (Arc::as_ptr(&end.endpoint).addr(), end.address, node, calls);
         if let Some(known) = self.resolved.get(&key).filter(|_| !is_by_dns_name(end)) {
             let found = known.found;
@@ -470,6 +473,10 @@ impl<D: Directory> Learner<D> {
     }
 
     fn resolve_end(&mut self, observation: &Observation, end: &End) -> Result<u32, Skip> {
+        if let Some(remote) = remote(observation.node.as_deref(), &end.endpoint) {
+            let remote = Resolved { party: remote, labels: None, note: None };
+            return self.party(remote, end, observation);
+        }
         let opener = std::ptr::eq(end, &raw const observation.source);
         if let Some(account) = self.account(observation, end).filter(|_| opener) {
             return self.party(
@@ -596,6 +603,7 @@ fn rank(party: &Party) -> u64 {
         | Party::Name(_)
         | Party::Network(_)
         | Party::Unmanaged(_)
+        | Party::Remote { .. }
         | Party::IngressProxy
         | Party::Unknown => 3,
     };

@@ -80,6 +80,8 @@ pub struct End {
 /// Who an end is, as the source says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Endpoint {
+    /// The cluster of the pod, where the source names it (Cilium's cluster mesh).
+    pub cluster: Option<Arc<str>>,
     /// Namespace of the pod.
     pub namespace: Option<Arc<str>>,
     /// The pod.

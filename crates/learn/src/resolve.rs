@@ -71,6 +71,18 @@ pub(crate) fn depends_on_time(directory: &dyn Directory, end: &End) -> bool {
     !by_name && end.address.is_some_and(|address| directory.is_reused(address))
 }
 
+/// The pod of another cluster, if it is one: Cilium's nodes are named `cluster/node`.
+pub(crate) fn remote(node: Option<&str>, endpoint: &Endpoint) -> Option<Party> {
+    let cluster = endpoint.cluster.as_ref()?;
+    let (own, _) = node?.split_once('/')?;
+    let workload = endpoint.workload.as_ref().map(|workload| workload.name.clone());
+    (own != &**cluster).then(|| Party::Remote {
+        cluster: cluster.clone(),
+        namespace: endpoint.namespace.clone(),
+        name: workload.or_else(|| endpoint.pod.as_ref().map(pod_name)),
+    })
+}
+
 /// Whether the end is known by a DNS name alone.
 pub(crate) fn is_by_dns_name(end: &End) -> bool {
     let endpoint = &*end.endpoint;

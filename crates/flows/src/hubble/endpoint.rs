@@ -38,7 +38,9 @@ pub(super) fn known(endpoint: &wire::Endpoint<'_>, names: &mut Names) -> Known {
     let identity = endpoint.identity.map_or(0, |identity| identity.0);
     let namespace = Text::filled(endpoint.namespace.as_ref()).or(labels.namespace);
     let pod = Text::filled(endpoint.pod_name.as_ref());
+    let cluster = Text::filled(endpoint.cluster_name.as_ref());
     let endpoint = Endpoint {
+        cluster: cluster.map(|cluster| names.share(cluster)),
         namespace: namespace.map(|namespace| names.share(namespace)),
         pod: pod.map(|pod| PodName::Exact(names.share(pod))),
         workload: endpoint.workloads.iter().flatten().find_map(|found| workload(found, names)),

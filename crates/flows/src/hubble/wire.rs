@@ -190,6 +190,8 @@ pub(super) struct EventType {
 #[serde(expecting = "an object")]
 pub(super) struct Endpoint<'a> {
     pub(super) identity: Option<Integer<u32>>,
+    #[serde(borrow, alias = "clusterName")]
+    pub(super) cluster_name: Option<Text<'a>>,
     #[serde(borrow)]
     pub(super) namespace: Option<Text<'a>>,
     #[serde(borrow)]

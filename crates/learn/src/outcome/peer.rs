@@ -103,6 +103,11 @@ pub(super) fn of_party(party: &Party) -> Peer {
         Party::Name(name) => Peer { names: vec![name.clone()], ..kind("External") },
         Party::Network(network) => of_network(network),
         Party::Unmanaged(address) => Peer { address: Some(*address), ..kind("Unmanaged") },
+        Party::Remote { cluster, namespace, name } => {
+            let name = name.as_deref().unwrap_or_default();
+            let name = Some(format!("{cluster}/{name}").into());
+            Peer { namespace: namespace.clone(), name, ..kind("Remote") }
+        }
         Party::IngressProxy => Peer { name: Some("ingress".into()), ..kind("Node") },
         Party::Unknown => kind("Unknown"),
     }

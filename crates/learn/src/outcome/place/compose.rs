@@ -194,6 +194,7 @@ impl<D: Directory> Placer<'_, D> {
             | Party::Name(_)
             | Party::Network(_)
             | Party::Unmanaged(_)
+            | Party::Remote { .. }
             | Party::IngressProxy
             | Party::Unknown => Vec::new(),
         }

@@ -72,6 +72,10 @@ impl<D: Directory> Placer<'_, D> {
                     "from or to a private network: a node, a host-network pod or a machine nearby; Calico does not tell",
                 ),
             ),
+            Party::Remote { .. } => Fit::Not(
+                Reason::External,
+                Some("in another cluster of the mesh: no NetworkPolicy here selects it"),
+            ),
             Party::Unmanaged(_) => Fit::Not(Reason::Unmanaged, None),
             Party::Unknown => Fit::Not(Reason::NoAddress, None),
         }
