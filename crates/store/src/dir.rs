@@ -102,7 +102,12 @@ impl DirStore {
     /// What [`Store::apply`] would make of the files of objects: for a dry run, or to show a diff.
     pub fn plan(&self, batch: &Batch) -> Result<Vec<FileChange>, StoreError> {
         let plan = plan::plan(self, batch)?;
-        Ok(plan.objects.into_iter().map(write::FileWrite::into_change).collect())
+        plan.history.into_iter().try_for_each(|draft| draft.render().map(drop))?;
+        let writes = plan.objects.into_iter().map(write::Draft::render);
+        let writes: Vec<_> = writes.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        let (written, removed): (Vec<_>, Vec<_>) =
+            writes.into_iter().partition(|write| write.after.is_some());
+        Ok(written.into_iter().chain(removed).map(write::FileWrite::into_change).collect())
     }
 
     #[cfg(test)]

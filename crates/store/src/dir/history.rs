@@ -9,12 +9,11 @@ use std::time::SystemTime;
 use netenf_k8s::lifecycle::{Record, Resource, Revision, Verb};
 
 use super::name::shown;
-use super::write::{FileWrite, Plan};
+use super::write::{After, Draft, Plan};
 use super::{DirStore, STATE, name, place, read};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::StoreError;
 use crate::store::History;
-use crate::yaml::revision_yaml;
 
 /// The most revisions that are kept of one name; the oldest go.
 pub(super) const MAX_REVISIONS: usize = 100;
@@ -69,8 +68,8 @@ pub(super) fn plan(
         next.insert(own, number + 1);
         let path = folder(store, &key.namespace, &key.name).join(format!("{number}.yaml"));
         let target = place::of_state(store, &path)?;
-        let text = revision_yaml(&record.numbered(number))?;
-        plan.history.push(FileWrite { path, target, before: None, after: Some(text) });
+        let after = After::Revision(Box::new(record.numbered(number)));
+        plan.history.push(Draft { path, target, before: None, after });
         plan.applied.revisions.push((key, number));
     }
     Ok(())

@@ -1,15 +1,16 @@
 //! What a batch makes of which files, before anything is written.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::mem;
+use std::sync::Arc;
 
 use netenf_k8s::lifecycle::{Key, Kind, Record, Resource};
 
 use super::collect::{Collection, Location, collect};
-use super::edit::{Edit, edited, new_text};
+use super::edit::Edit;
 use super::name::{self, shown};
 use super::parse::Content;
-use super::write::{FileWrite, Plan};
+use super::write::{After, Draft, FileWrite, Home, Plan};
 use super::{DirStore, history, place, read};
 use crate::error::StoreError;
 use crate::store::{Batch, BlobChange, Change, Version};
@@ -26,9 +27,6 @@ pub(super) fn plan(store: &DirStore, batch: &Batch) -> Result<Plan, StoreError> 
     let mut plan = planner.into_plan(batch)?;
     let records = batch.records.iter().cloned().chain(finished.iter().cloned());
     history::plan(store, records, &mut plan)?;
-    for write in plan.objects.iter().chain(&plan.history) {
-        write.check_size(read::MAX_FILE)?;
-    }
     for change in &batch.blobs {
         plan.blobs.extend(blob(store, change)?);
     }
@@ -144,33 +142,31 @@ impl Planner<'_> {
         edits.contains(&(location.document, Edit::Remove))
     }
 
-    fn into_plan(self, batch: &Batch) -> Result<Plan, StoreError> {
+    fn into_plan(mut self, batch: &Batch) -> Result<Plan, StoreError> {
         let mut plan = Plan { litter: self.collection.temporary.clone(), ..Plan::default() };
         let mut texts = BTreeMap::new();
         for source in self.edits.keys() {
             texts.insert(*source, self.text(*source)?);
         }
-        // What is new is written first, and what is removed goes last: nothing is lost in between.
-        for object in &self.creations {
+        for object in mem::take(&mut self.creations) {
             plan.objects.push(self.creation(object, &texts)?);
         }
-        for (source, edits) in &self.edits {
-            plan.objects.extend(self.edited(*source, &texts[source], edits)?);
+        for (source, text) in texts {
+            plan.objects.push(self.edited(source, text)?);
         }
-        plan.objects.sort_by_key(|write| write.after.is_none());
-        plan.applied.written = self.written(batch, &plan);
+        plan.homes = self.homes(batch);
         Ok(plan)
     }
 
     fn creation(
         &self,
-        object: &Resource,
+        object: Resource,
         texts: &BTreeMap<usize, String>,
-    ) -> Result<FileWrite, StoreError> {
+    ) -> Result<Draft, StoreError> {
         let key = object.key();
         let (path, target) = place::of_new(self.store, &key)?;
-        let text = new_text(object, self.replaced(&key, texts))?;
-        Ok(FileWrite { path, target, before: None, after: Some(text) })
+        let old = self.replaced(&key, texts).map(str::to_owned);
+        Ok(Draft { path, target, before: None, after: After::New { object, old } })
     }
 
     /// The text of the object of the other kind that goes as this one comes.
@@ -187,20 +183,15 @@ impl Planner<'_> {
         texts.get(&location.source)?.get(document.span.whole.clone())
     }
 
-    fn edited(
-        &self,
-        source: usize,
-        text: &str,
-        edits: &[(usize, Edit)],
-    ) -> Result<Option<FileWrite>, StoreError> {
+    fn edited(&mut self, source: usize, text: String) -> Result<Draft, StoreError> {
+        let edits = self.edits.remove(&source).unwrap_or_default();
         let source = &self.collection.sources[source];
-        let write = FileWrite {
+        Ok(Draft {
             path: source.path.clone(),
             target: place::of_existing(self.store, &source.path)?,
-            before: Some(text.as_bytes().to_vec()),
-            after: edited(text, &source.documents, edits)?,
-        };
-        Ok(write.is_change().then_some(write))
+            before: Some(text.into_bytes()),
+            after: After::Edited { documents: Arc::clone(&source.documents), edits },
+        })
     }
 
     /// The text of a source, which must still be what was parsed.
@@ -211,30 +202,22 @@ impl Planner<'_> {
             .ok_or_else(|| StoreError::Changed { place: shown(&source.path) })
     }
 
-    fn written(&self, batch: &Batch, plan: &Plan) -> Vec<(Key, Version)> {
-        let new: BTreeMap<&Path, Version> = plan
-            .objects
-            .iter()
-            .filter_map(|write| {
-                Some((&*write.path, read::version(write.after.as_ref()?.as_bytes())))
-            })
-            .collect();
-        let written = batch.changes.iter().filter_map(|change| {
+    /// Where the objects that are written will stand.
+    fn homes(&self, batch: &Batch) -> Vec<Home> {
+        let homes = batch.changes.iter().filter_map(|change| {
             let key = match change {
                 Change::Create(object) | Change::Replace { object, .. } => object.key(),
                 Change::Delete { .. } => return None,
             };
-            let version = if let Ok(Some(location)) = self.collection.locate(&key) {
+            let (path, version) = if let Ok(Some(location)) = self.collection.locate(&key) {
                 let source = &self.collection.sources[location.source];
-                // A file that stays as it is keeps its version.
-                new.get(&*source.path).unwrap_or(&source.version)
+                (source.path.clone(), Some(source.version.clone()))
             } else {
-                let path = self.store.root.join(&key.namespace).join(name::file(&key));
-                new.get(&*path)?
+                (self.store.root.join(&key.namespace).join(name::file(&key)), None)
             };
-            Some((key, version.clone()))
+            Some(Home { key, path, version })
         });
-        written.collect()
+        homes.collect()
     }
 }
 
