@@ -1,6 +1,6 @@
 //! What learning keeps in a folder besides proposals: counters, the window, and the edges that were seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::mem;
 use std::sync::Arc;
 
@@ -57,8 +57,9 @@ pub(crate) struct Cut {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Edge {
-    source: End,
-    destination: End,
+    /// The ends of many edges are the same few.
+    source: Arc<End>,
+    destination: Arc<End>,
     protocol: Protocol,
     port: u16,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -166,22 +167,20 @@ impl State {
     }
 
     fn add_edges(&mut self, edges: &[SeenEdge], limit: usize) {
-        let mut known: BTreeMap<(End, End, Protocol, u16), Edge> = BTreeMap::new();
-        let fresh = edges.iter().map(Edge::of);
-        for edge in mem::take(&mut self.edges).into_iter().chain(fresh) {
-            let key = (edge.source.clone(), edge.destination.clone(), edge.protocol, edge.port);
-            match known.get_mut(&key) {
-                Some(one) => {
-                    one.count = one.count.saturating_add(edge.count);
-                    one.observations = one.observations.saturating_add(edge.observations);
-                    one.first = earlier(one.first.take(), edge.first);
-                    one.last = later(one.last.take(), edge.last);
-                }
-                None => drop(known.insert(key, edge)),
+        let mut ends = HashMap::new();
+        self.edges.extend(edges.iter().map(|edge| Edge::of(edge, &mut ends)));
+        // Stable: what was known stands before what is fresh, which is added to it.
+        self.edges.sort_by(|one, other| one.key().cmp(&other.key()));
+        self.edges.dedup_by(|edge, one| {
+            let is_same = edge.key() == one.key();
+            if is_same {
+                one.add(edge);
             }
-        }
-        cut(&mut known, limit, &mut self.cut.edges);
-        self.edges = known.into_values().collect();
+            is_same
+        });
+        let over = self.edges.len().saturating_sub(limit);
+        self.edges.truncate(limit);
+        self.cut.edges = self.cut.edges.saturating_add(over as u64);
     }
 
     fn add_unplaced(&mut self, outcome: &Outcome, limit: usize) {
@@ -217,10 +216,15 @@ impl Unplaced {
 // === impl Edge ===
 
 impl Edge {
-    fn of(edge: &SeenEdge) -> Self {
+    /// The edge; its ends are shared with those that were made before.
+    fn of(edge: &SeenEdge, ends: &mut HashMap<*const SeenEnd, Arc<End>>) -> Self {
+        let mut end = |end: &Arc<SeenEnd>| {
+            let known = ends.entry(Arc::as_ptr(end)).or_insert_with(|| End::of(end).into());
+            Arc::clone(known)
+        };
         Self {
-            source: End::of(&edge.source),
-            destination: End::of(&edge.destination),
+            source: end(&edge.source),
+            destination: end(&edge.destination),
             protocol: render::protocol(edge.protocol),
             port: edge.port,
             port_names: edge.port_names.iter().map(ToString::to_string).collect(),
@@ -229,6 +233,19 @@ impl Edge {
             first: edge.first.and_then(render::time),
             last: edge.last.and_then(render::time),
         }
+    }
+
+    /// What an edge is known by.
+    fn key(&self) -> (&End, &End, Protocol, u16) {
+        (&self.source, &self.destination, self.protocol, self.port)
+    }
+
+    /// Adds what was seen of the same edge elsewhere.
+    fn add(&mut self, edge: &Self) {
+        self.count = self.count.saturating_add(edge.count);
+        self.observations = self.observations.saturating_add(edge.observations);
+        self.first = earlier(self.first.take(), edge.first.clone());
+        self.last = later(self.last.take(), edge.last.clone());
     }
 
     fn seen(&self) -> Option<SeenEdge> {

@@ -204,6 +204,7 @@ impl Session {
         let text = serde_json::to_string(&state).map_err(|error| {
             CommandError::failed("cannot write the folder's counters").because(error)
         })?;
+        drop(state);
         let expected = known.map(|blob| blob.version);
         batch.blobs.push(BlobChange { name: STATE.to_owned(), text: Some(text), expected });
         self.apply(&batch)?;
