@@ -23,7 +23,7 @@ use crate::observation::{
     Provider, Reporter, ServiceRef, TcpFlags, Transport,
 };
 use crate::resolve::{
-    Resolved, depends_on_time, is_ambient_probe, is_by_dns_name, remote, resolve,
+    Resolved, depends_on_time, is_ambient_probe, is_by_dns_name, is_remote, remote, resolve,
 };
 use crate::sum::{
     Counters, DenialKey, DenialSum, EdgeKey, EdgeSum, KEPT, Map, NoteSum, PartySum, Reckoning,
@@ -99,8 +99,8 @@ pub(crate) struct NodeSum {
 }
 
 /// The endpoint's place in memory, its address, the reporting node where the endpoint's workload is named (only
-/// then it matters), and whether it is the caller.
-type ResolvedKey = (usize, Option<IpAddr>, Option<u32>, bool);
+/// then it matters which one), whether it is the caller, and whether it is of another cluster than the node.
+type ResolvedKey = (usize, Option<IpAddr>, Option<u32>, bool, bool);
 
 /// An end that was resolved before. The endpoint is kept so that its address stays its own.
 struct Known {
@@ -449,9 +449,9 @@ impl<D: Directory> Learner<D> {
     ) -> Result<u32, Skip> {
         // On Istio an end is its mesh identity as a caller, and its workload as the one that is called.
         let calls = std::ptr::eq(end, &raw const observation.source);
-        let node =
-            node.filter(|_| end.endpoint.workload.is_some() || end.endpoint.cluster.is_some());
-        let key = (Arc::as_ptr(&end.endpoint).addr(), end.address, node, calls);
+        let node = node.filter(|_| end.endpoint.workload.is_some());
+        let elsewhere = is_remote(observation.node.as_deref(), &end.endpoint);
+        let key = (Arc::as_ptr(&end.endpoint).addr(), end.address, node, calls, elsewhere);
         if let Some(known) = self.resolved.get(&key).filter(|_| !is_by_dns_name(end)) {
             let found = known.found;
             if let (Ok(party), false) = (found, end.names.is_empty()) {

@@ -73,14 +73,19 @@ pub(crate) fn depends_on_time(directory: &dyn Directory, end: &End) -> bool {
 
 /// The pod of another cluster, if it is one: Cilium's nodes are named `cluster/node`.
 pub(crate) fn remote(node: Option<&str>, endpoint: &Endpoint) -> Option<Party> {
-    let cluster = endpoint.cluster.as_ref()?;
-    let (own, _) = node?.split_once('/')?;
+    let cluster = endpoint.cluster.as_ref().filter(|_| is_remote(node, endpoint))?;
     let workload = endpoint.workload.as_ref().map(|workload| workload.name.clone());
-    (own != &**cluster).then(|| Party::Remote {
+    Some(Party::Remote {
         cluster: cluster.clone(),
         namespace: endpoint.namespace.clone(),
         name: workload.or_else(|| endpoint.pod.as_ref().map(pod_name)),
     })
+}
+
+/// Whether the endpoint is of another cluster than the node that reports it.
+pub(crate) fn is_remote(node: Option<&str>, endpoint: &Endpoint) -> bool {
+    let own = node.and_then(|node| node.split_once('/')).map(|(own, _)| own);
+    own.zip(endpoint.cluster.as_deref()).is_some_and(|(own, cluster)| own != cluster)
 }
 
 /// Whether the end is known by a DNS name alone.
