@@ -146,7 +146,7 @@ impl Args {
         }
         let proposals = learner.proposals();
         proposals.traffic().iter().for_each(|one| groups.traffic(one));
-        proposals.finish().denials.iter().for_each(|one| groups.denial(one));
+        proposals.denials().iter().for_each(|one| groups.denial(one));
         print(&match self.output {
             Format::Json => groups.json()?,
             Format::Compact => groups.table(false),

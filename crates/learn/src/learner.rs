@@ -386,9 +386,7 @@ impl<D: Directory> Learner<D> {
         protocol: Protocol,
         sign: Sign,
     ) -> u32 {
-        let rank = |party: u32| self.parties[party as usize].rank;
-        let ranks = (rank(ends.source), rank(ends.destination));
-        let (source, destination) = legs(observation, ends, ranks);
+        let (source, destination) = self.legs(observation, ends);
         let connections =
             self.table.report(source, destination, protocol, time_of(observation), sign);
         while let Some((edge, twice)) = self.table.corrections.pop() {
@@ -404,6 +402,26 @@ impl<D: Directory> Learner<D> {
             table.retire(|interval| tally.add(interval, &reckoning));
         }
         connections
+    }
+
+    /// The two legs of a connection: by address and port, or by who they are where there is no address.
+    fn legs(&self, observation: &Observation, ends: Ends) -> (Leg, Leg) {
+        let leg = |end: &End, port: Option<u16>, party: u32, side: u64| {
+            let rank = self.parties[party as usize].rank;
+            let port = port.unwrap_or_default();
+            let host = end.address.map_or_else(|| mix(rank, 9), hash_of);
+            // An aggregate stands for itself: both of its legs come from its own key.
+            let hash = match observation.connection_key {
+                Some(key) => mix(key, side),
+                None => mix(host, port.into()),
+            };
+            Leg { hash, host, party, rank, port }
+        };
+        let (from, to) = (&observation.source, &observation.destination);
+        (
+            leg(from, observation.source_port, ends.source, 1),
+            leg(to, observation.destination_port, ends.destination, 2),
+        )
     }
 
     fn edge(&mut self, key: EdgeKey) -> Result<u32, Skip> {
@@ -452,7 +470,9 @@ impl<D: Directory> Learner<D> {
         let node = node.filter(|_| end.endpoint.workload.is_some());
         let elsewhere = is_remote(observation.node.as_deref(), &end.endpoint);
         let key = (Arc::as_ptr(&end.endpoint).addr(), end.address, node, calls, elsewhere);
-        if let Some(known) = self.resolved.get(&key).filter(|_| !is_by_dns_name(end)) {
+        // Ends that differ in nothing but their name are not the same.
+        let by_name = is_by_dns_name(end);
+        if let Some(known) = self.resolved.get(&key).filter(|_| !by_name) {
             let found = known.found;
             if let (Ok(party), false) = (found, end.names.is_empty()) {
                 self.add_names(party, &end.names);
@@ -463,7 +483,7 @@ impl<D: Directory> Learner<D> {
         if let (Ok(party), false) = (found, end.names.is_empty()) {
             self.add_names(party, &end.names);
         }
-        if !depends_on_time(&self.directory, end) && !is_by_dns_name(end) {
+        if !by_name && !depends_on_time(&self.directory, end) {
             if self.resolved.len() >= RESOLVED_LIMIT {
                 self.resolved.clear();
             }
@@ -662,45 +682,16 @@ fn nanos(time: Duration) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// The two legs of a connection: by address and port, or by who they are where there is no address.
-fn legs(observation: &Observation, ends: Ends, ranks: (u64, u64)) -> (Leg, Leg) {
-    let leg = |address: Option<IpAddr>, port: Option<u16>, (party, rank): (u32, u64), side: u64| {
-        let port = port.unwrap_or_default();
-        let hash = match (observation.connection_key, address) {
-            // An aggregate stands for itself: both of its legs come from its own key.
-            (Some(key), _) => mix(key, side),
-            (None, Some(IpAddr::V4(v4))) => mix(u64::from(v4.to_bits()) << 16 | u64::from(port), 4),
-            (None, Some(IpAddr::V6(v6))) => {
-                let bits = v6.to_bits();
-                let low = mix(u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default(), 6);
-                mix(u64::try_from(bits >> 64).unwrap_or_default() ^ low, u64::from(port))
-            }
-            (None, None) => mix(rank.rotate_left(16) ^ u64::from(port), 9),
-        };
-        let host = address.map_or_else(
-            || mix(rank, 7),
-            |address| match address {
-                IpAddr::V4(v4) => mix(v4.to_bits().into(), 5),
-                IpAddr::V6(v6) => {
-                    mix(u64::try_from(v6.to_bits() >> 64).unwrap_or_default(), 6)
-                        ^ mix(
-                            u64::try_from(v6.to_bits() & u128::from(u64::MAX)).unwrap_or_default(),
-                            8,
-                        )
-                }
-            },
-        );
-        Leg { hash, host, party, rank, port }
-    };
-    let source =
-        leg(observation.source.address, observation.source_port, (ends.source, ranks.0), 1);
-    let destination = leg(
-        observation.destination.address,
-        observation.destination_port,
-        (ends.destination, ranks.1),
-        2,
-    );
-    (source, destination)
+/// An address, hashed.
+fn hash_of(address: IpAddr) -> u64 {
+    match address {
+        IpAddr::V4(v4) => mix(v4.to_bits().into(), 4),
+        IpAddr::V6(v6) => {
+            let (high, low) = (v6.to_bits() >> 64, v6.to_bits() & u128::from(u64::MAX));
+            let part = |bits: u128| u64::try_from(bits).unwrap_or_default();
+            mix(part(high) ^ mix(part(low), 6), 6)
+        }
+    }
 }
 
 /// Mixes bits well enough to key a table whose map hashes again with a secret seed.

@@ -104,11 +104,9 @@ impl<D: Directory> Learner<D> {
     /// Losses and unreachable nodes that concern pods on `nodes`; all of them where no node is known.
     fn gaps(&self, nodes: &[Arc<str>]) -> Vec<Gap> {
         let hosts: HashSet<&str, RandomState> = nodes.iter().map(|node| host(node)).collect();
-        let concerns = |node: &Option<Arc<str>>| match node {
-            Some(node) => hosts.is_empty() || hosts.contains(host(node)),
-            None => true,
-        };
-        let losses = self.losses.iter().filter(|((node, _), _)| concerns(node));
+        let concerns = |node: &Arc<str>| hosts.is_empty() || hosts.contains(host(node));
+        let losses = self.losses.iter();
+        let losses = losses.filter(|((node, _), _)| node.as_ref().is_none_or(concerns));
         let losses = losses.map(|((node, origin), sum)| Gap {
             node: node.clone(),
             reason: format!("LostEvents ({origin})"),
@@ -116,9 +114,10 @@ impl<D: Directory> Learner<D> {
             since: sum.first,
             until: sum.last,
         });
-        let silent = self.node_states.iter().filter(|(node, sum)| {
-            sum.state != NodeState::Connected && concerns(&Some((*node).clone()))
-        });
+        let silent = self
+            .node_states
+            .iter()
+            .filter(|(node, sum)| sum.state != NodeState::Connected && concerns(node));
         let silent = silent.map(|(node, sum)| Gap {
             node: Some(node.clone()),
             reason: match &sum.message {
@@ -141,6 +140,11 @@ impl<D: Directory> Proposals<'_, D> {
     /// First and last observation.
     pub fn window(&self) -> Option<(Timestamp, Timestamp)> {
         self.learner.first.zip(self.learner.last)
+    }
+
+    /// Denials that were seen, sorted.
+    pub fn denials(&self) -> &[Denial] {
+        &self.denials
     }
 
     /// Everything else; the proposals that were not taken yet are in it.

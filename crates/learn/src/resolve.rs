@@ -84,8 +84,8 @@ pub(crate) fn remote(node: Option<&str>, endpoint: &Endpoint) -> Option<Party> {
 
 /// Whether the endpoint is of another cluster than the node that reports it.
 pub(crate) fn is_remote(node: Option<&str>, endpoint: &Endpoint) -> bool {
-    let own = node.and_then(|node| node.split_once('/')).map(|(own, _)| own);
-    own.zip(endpoint.cluster.as_deref()).is_some_and(|(own, cluster)| own != cluster)
+    let (Some(cluster), Some(node)) = (&endpoint.cluster, node) else { return false };
+    node.split_once('/').is_some_and(|(own, _)| own != &**cluster)
 }
 
 /// Whether the end is known by a DNS name alone.

@@ -180,6 +180,12 @@ pub(crate) struct NoteSum {
 impl NoteSum {
     pub(crate) const EMPTY: Self = Self { observations: 0, first: i64::MAX, last: i64::MIN };
 
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.observations += other.observations;
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+    }
+
     pub(crate) fn add(&mut self, time: Option<Timestamp>) {
         self.observations += 1;
         if let Some(time) = time {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use netenf_policy::Protocol;
 
-use super::{DENIALS_LIMIT, Ends, Learner, legs, nanos, time_of};
+use super::{DENIALS_LIMIT, Ends, Learner, nanos, time_of};
 use crate::classify::Skip;
 use crate::connection::{Denied, Sign, hosts};
 use crate::directory::{Directory, ServiceTarget};
@@ -91,9 +91,7 @@ impl<D: Directory> Learner<D> {
     /// An ICMP error answers what nothing else answered between its ends (DESIGN D2).
     pub(super) fn take_unreachable(&mut self, observation: &Observation) -> Result<(), Skip> {
         let Ok(ends) = self.ends(observation) else { return Err(Skip::Icmp) };
-        let rank = |party: u32| self.parties[party as usize].rank;
-        let (source, destination) =
-            legs(observation, ends, (rank(ends.source), rank(ends.destination)));
+        let (source, destination) = self.legs(observation, ends);
         let within = nanos(self.config.answer_within);
         let noted = self.errors.note(hosts(source, destination), time_of(observation), within);
         if !noted {

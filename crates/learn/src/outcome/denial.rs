@@ -26,9 +26,7 @@ pub(super) fn denials<D: Directory>(learner: &Learner<D>, cast: &Cast) -> Vec<De
         let unified = (source, destination, key.direction, protocol, port, key.by.clone());
         let (count, known) = sums.entry(unified).or_insert((0, NoteSum::EMPTY));
         *count += connections;
-        known.observations += sum.observations;
-        known.first = known.first.min(sum.first);
-        known.last = known.last.max(sum.last);
+        known.merge(sum);
     }
     let denial = |((source, destination, direction, protocol, port, by), (count, sum)): (
         Key,

@@ -22,6 +22,11 @@ pub(super) fn describe<D: Directory>(learner: &Learner<D>, cast: &Cast, id: u32)
 
 /// The end `id` as policies see it.
 pub(super) fn seen<D: Directory>(learner: &Learner<D>, cast: &Cast, id: u32) -> SeenEnd {
+    SeenEnd { peer: addressed(learner, cast, id), labels: cast.labels(learner, id) }
+}
+
+/// Describes the end `id`, with the addresses by which policies see it where it is no pod.
+pub(super) fn addressed<D: Directory>(learner: &Learner<D>, cast: &Cast, id: u32) -> Peer {
     let mut peer = describe(learner, cast, id);
     let directory = &learner.directory;
     match &learner.parties[id as usize].party {
@@ -34,7 +39,7 @@ pub(super) fn seen<D: Directory>(learner: &Learner<D>, cast: &Cast, id: u32) -> 
         }
         _ => {}
     }
-    SeenEnd { peer, labels: cast.labels(learner, id) }
+    peer
 }
 
 /// Addresses of a node, or of all nodes on which the host-network workload has pods.

@@ -271,10 +271,7 @@ fn inexpressible<D>(learner: &Learner<D>, cast: &Cast) -> Vec<(Inexpressible, No
     let mut sums: Sorted<Inexpressible, NoteSum> = Sorted::new();
     for ((source, destination, protocol), sum) in &learner.inexpressible {
         let key = (cast.of(*source), cast.of(*destination), protocol.clone());
-        let known = sums.entry(key).or_insert(NoteSum::EMPTY);
-        known.observations += sum.observations;
-        known.first = known.first.min(sum.first);
-        known.last = known.last.max(sum.last);
+        sums.entry(key).or_insert(NoteSum::EMPTY).merge(sum);
     }
     sums.into_iter().collect()
 }

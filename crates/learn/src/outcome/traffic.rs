@@ -64,7 +64,7 @@ impl<D: Directory> Proposals<'_, D> {
 
     fn one(&self, id: u32) -> Traffic {
         let traffic = self.placer.traffic(id);
-        let end = |id| peer::seen(self.learner, self.placer.cast(), id).peer;
+        let end = |id| peer::addressed(self.learner, self.placer.cast(), id);
         let state = match (traffic.fate, traffic.reason) {
             (Some(Fate::Unanswered), _) => State::Unanswered,
             (Some(Fate::Refused), _) => State::Refused,
