@@ -74,6 +74,11 @@ impl Pages {
     }
 }
 
+/// A time for people, in whole seconds.
+pub(crate) fn time(time: jiff::Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 /// Tells something on standard error.
 pub(crate) fn tell(text: &str) {
     let mut out = std::io::stderr().lock();

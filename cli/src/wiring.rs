@@ -79,10 +79,12 @@ impl FlowInput {
 }
 
 /// Feeds a recording to a learner, with a progress bar where one is wanted. The recording's provider
-/// decides the configuration; providers that need different ones cannot be learned together.
+/// decides the backend, and that the configuration; providers that need different ones cannot be learned
+/// together.
 pub(crate) fn learn(
     replay: &mut Replay,
-    configure: impl Fn(Provider) -> Result<Config, CommandError>,
+    backend: impl Fn(Provider) -> Result<Backend, CommandError>,
+    configure: impl Fn(Backend) -> Result<Config, CommandError>,
     index: &Arc<Index>,
 ) -> Result<(Learner<Arc<Index>>, Summary), CommandError> {
     let mut learner: Option<(Provider, Backend, Learner<Arc<Index>>)> = None;
@@ -93,13 +95,13 @@ pub(crate) fn learn(
             Record::Lost(_) | Record::NodeStatus(_) => Provider::Hubble,
         };
         if learner.as_ref().is_none_or(|(known, ..)| *known != provider) {
-            let config = configure(provider)?;
-            let backend = config.backend;
-            learner = match learner.take() {
-                None => Some((provider, backend, Learner::new(config, Arc::clone(index)))),
-                Some((_, known, learner)) if known == backend => Some((provider, backend, learner)),
+            let backend = backend(provider)?;
+            let own = match learner.take() {
+                None => Learner::new(configure(backend)?, Arc::clone(index)),
+                Some((_, known, learner)) if known == backend => learner,
                 Some(_) => return Err(mixed(&item.location)),
             };
+            learner = Some((provider, backend, own));
         }
         let Some((_, _, learner)) = &mut learner else { continue };
         match &item.record {
@@ -115,7 +117,7 @@ pub(crate) fn learn(
     let summary = replay.summary().clone();
     let mut learner = match learner {
         Some((_, _, learner)) => learner,
-        None => Learner::new(configure(Provider::Hubble)?, Arc::clone(index)),
+        None => Learner::new(configure(backend(Provider::Hubble)?)?, Arc::clone(index)),
     };
     for _ in 0..summary.bad {
         learner.error();

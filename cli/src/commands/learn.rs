@@ -1,6 +1,5 @@
 //! `learn`: from a recording to proposals.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -152,28 +151,25 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         None => None,
     };
     let mut replay = args.input.replay()?;
-    let before = session.as_ref().map(store::Session::seen).transpose()?.flatten();
-    let is_first = Cell::new(true);
-    let configure = |provider| {
-        let backend = backend(args.backend, provider)?;
-        // Later providers are compared with the first.
-        if let Some(session) = session.as_ref().filter(|_| is_first.replace(false)) {
+    let configure = |backend| {
+        if let Some(session) = &session {
             session.refuse_other_backend(render::backend(backend))?;
         }
         args.config(global, backend, &index)
     };
-    let (mut learner, summary) = wiring::learn(&mut replay, configure, &index)?;
+    let of_provider = |provider| backend(args.backend, provider);
+    let (mut learner, summary) = wiring::learn(&mut replay, of_provider, configure, &index)?;
     drop(replay);
     args.check_workloads(global, &learner)?;
     learner.settle();
     let mut proposals = learner.proposals();
     let spans = global.spans_namespaces();
-    let (outcome, tally) = match &mut session {
+    let (outcome, tally, before) = match &mut session {
         Some(session) => {
             let how = Learning { fresh: args.fresh, caps: args.caps() };
             let (outcome, learned) = session.learn(proposals, &index, &how)?;
             print(&args.report_stored(&outcome, &learned, spans)?)?;
-            (outcome, learned.tally)
+            (outcome, learned.tally, learned.before)
         }
         None => {
             let last = proposals.window().map(|(_, last)| last);
@@ -183,11 +179,11 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
                 print(&output::json(&wiring::funnel(&outcome.funnel))?)?;
             }
             let (proposals, uncovered) = (outcome.proposal_count, outcome.uncovered_count);
-            (outcome, Tally { proposals, policies: 0, uncovered })
+            (outcome, Tally { proposals, policies: 0, uncovered }, None)
         }
     };
     tell_funnel(&outcome, &summary, tally);
-    if let Some(before) = before.filter(|_| !args.fresh) {
+    if let Some(before) = before {
         tell_overlap(&before, &outcome);
     }
     tell_hints(&outcome, &index);
@@ -382,8 +378,7 @@ fn tell_overlap((first, last): &(Time, Time), outcome: &Outcome) {
     let own = outcome.window.map(|(first, last)| (render::time(first), render::time(last)));
     let Some((Some(own_first), Some(own_last))) = own else { return };
     if own_first.0 < last.0 && first.0 < own_last.0 {
-        let [from, to] = [own_first.0.max(first.0), own_last.0.min(last.0)]
-            .map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+        let [from, to] = [own_first.0.max(first.0), own_last.0.min(last.0)].map(output::time);
         tell(&format!(
             "warning: flows of {from} to {to} were learned before: where they are the same, counts hold them twice (--fresh starts over)"
         ));

@@ -1,12 +1,11 @@
 //! How a peer's pods are selected, as far as the folder tells.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use netenf_api::{PeerRef, TargetRef};
 use netenf_k8s::render;
 use netenf_learn::label::is_volatile;
 use netenf_learn::proposal::{SeenEdge, SeenEnd};
+use netenf_policy::Selector;
 use netenf_store::{Resource, Stored};
 
 use super::store::Session;
@@ -41,26 +40,19 @@ fn target(object: &Resource) -> Option<&TargetRef> {
 
 /// The labels that all of its pods had and that stay; none if another workload was seen with them.
 fn recorded(edges: &[SeenEdge], peer: &PeerRef) -> Option<LabelSelector> {
-    let name = |peer: &PeerRef| (peer.kind.clone(), peer.namespace.clone(), peer.name.clone());
     let ends = || edges.iter().flat_map(|edge| [&edge.source, &edge.destination]);
-    let is_own = |end: &SeenEnd| name(&render::peer(&end.peer)) == name(peer);
-    let labels = |end: &SeenEnd| -> Option<BTreeMap<String, String>> {
-        let labels = end.labels.as_ref()?.iter();
-        Some(labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
+    let is_own = |end: &SeenEnd| {
+        (end.peer.kind.as_deref(), end.peer.namespace.as_deref(), end.peer.name.as_deref())
+            == (peer.kind.as_deref(), peer.namespace.as_deref(), peer.name.as_deref())
     };
-    let mut common: Option<BTreeMap<String, String>> = None;
-    for own in ends().filter(|end| is_own(end)).filter_map(|end| labels(end)) {
-        let known = common.get_or_insert_with(|| own.clone());
-        known.retain(|key, value| own.get(key) == Some(value) && !is_volatile(key));
-    }
-    let common = common.filter(|labels| !labels.is_empty())?;
-    let has_all = |labels: &BTreeMap<String, String>| {
-        common.iter().all(|(key, value)| labels.get(key) == Some(value))
-    };
+    let own = ends().filter(|end| is_own(end)).filter_map(|end| end.labels.clone());
+    let common =
+        own.reduce(|one, other| one.intersection(&other))?.filtered(|key| !is_volatile(key));
     let is_shared = ends().any(|end| {
         end.peer.namespace.as_deref() == peer.namespace.as_deref()
             && !is_own(end)
-            && labels(end).as_ref().is_some_and(has_all)
+            && end.labels.as_ref().is_some_and(|labels| labels.contains_all(&common))
     });
-    (!is_shared).then_some(LabelSelector { match_labels: Some(common), match_expressions: None })
+    let is_usable = !common.is_empty() && !is_shared;
+    is_usable.then(|| render::selector(&Selector::of_labels(common)))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use netenf_api::{Backend, Violation};
+use netenf_api::{Backend, Mode, Violation};
 use netenf_k8s::monitor::{self, Guard};
 use netenf_k8s::{Index, lifecycle::Resource, merge, render};
 use netenf_learn::name::policy_name;
@@ -48,6 +48,8 @@ pub(crate) struct Learned {
     pub(crate) changes: Vec<Change>,
     pub(crate) proposals: Vec<Resource>,
     pub(crate) tally: Tally,
+    /// First and last flow of what was learned before, and is not forgotten.
+    pub(crate) before: Option<(Time, Time)>,
 }
 
 /// What came of a recording.
@@ -132,12 +134,7 @@ impl Session {
 
     /// What learning has kept.
     pub(crate) fn state(&self) -> Result<State, CommandError> {
-        let Some(blob) = self.blob()? else { return Ok(State::default()) };
-        serde_json::from_str(&blob.text).map_err(|error| {
-            CommandError::failed("the folder's counters cannot be read").because(error).hint(
-                "learn again with --fresh to start them over; proposals and policies are not touched by that",
-            )
-        })
+        parsed(self.blob()?.as_ref())
     }
 
     /// The history of a name.
@@ -199,7 +196,8 @@ impl Session {
         let seen = Seen { promoted, violations, last };
         self.learn_policies(seen, how, &mut batch, &mut learned);
         let known = self.blob()?;
-        let mut state = if how.fresh { State::default() } else { self.state()? };
+        let mut state = parsed(known.as_ref().filter(|_| !how.fresh))?;
+        learned.before = state.first.clone().zip(state.last.clone());
         state.add(&outcome);
         let text = serde_json::to_string(&state).map_err(|error| {
             CommandError::failed("cannot write the folder's counters").because(error)
@@ -284,14 +282,16 @@ impl Session {
     fn violations(&self, outcome: &mut Outcome, index: &Index) -> BTreeMap<Key, Vec<Violation>> {
         let guards: Vec<Guard> = self.guards(|_| true);
         let denied = monitor::judge(index, &guards, index.policies(), outcome);
+        let modes: BTreeMap<Key, Mode> = guards
+            .iter()
+            .map(|guard| (Key::policy(&*guard.namespace, &*guard.name), guard.mode))
+            .collect();
         let mut violations: BTreeMap<Key, Vec<Violation>> = BTreeMap::new();
-        for guard in &guards {
-            let key = Key::policy(guard.namespace.clone(), guard.name.clone());
-            let own = denied
-                .iter()
-                .filter(|one| one.policy == (guard.namespace.clone(), guard.name.clone()));
-            let own = own.filter_map(|one| monitor::violation(one, guard.mode));
-            violations.entry(key).or_default().extend(own);
+        for one in &denied {
+            let key = Key::policy(&*one.policy.0, &*one.policy.1);
+            if let Some(&mode) = modes.get(&key) {
+                violations.entry(key).or_default().extend(monitor::violation(one, mode));
+            }
         }
         violations
     }
@@ -328,12 +328,6 @@ impl Session {
         .hint("learn them into a folder of its own with --dir"))
     }
 
-    /// When what was learned so far was seen, first and last.
-    pub(crate) fn seen(&self) -> Result<Option<(Time, Time)>, CommandError> {
-        let State { first, last, .. } = self.state()?;
-        Ok(first.zip(last))
-    }
-
     /// What a broken file holds cannot be known, and nothing is changed or written beside it.
     pub(crate) fn refuse_broken(&self) -> Result<(), CommandError> {
         let broken = unreadable(&self.listing);
@@ -365,6 +359,16 @@ pub(crate) fn listed(store: &DirStore) -> Result<Listing, CommandError> {
         tell(&escaped(&format!("{word}: {one}; {}", one.next_step)));
     }
     Ok(listing)
+}
+
+/// What a folder keeps of what it learned; nothing is kept before the first time.
+fn parsed(blob: Option<&Blob>) -> Result<State, CommandError> {
+    let Some(blob) = blob else { return Ok(State::default()) };
+    serde_json::from_str(&blob.text).map_err(|error| {
+        CommandError::failed("the folder's counters cannot be read").because(error).hint(
+            "learn again with --fresh to start them over; proposals and policies are not touched by that",
+        )
+    })
 }
 
 /// How many of a recording's uncovered items stand in the object.

@@ -225,6 +225,22 @@ fn fresh_gives_what_learning_once_gives() {
     assert_eq!(environment.good("get --dir policies -o yaml"), once);
 }
 
+/// The way out that the error tells is one.
+#[test]
+fn counters_that_cannot_be_read_are_started_over_with_fresh() {
+    let environment = Environment::learned();
+    let once = environment.good("get --dir policies -o yaml");
+    environment.write("policies/.netenf/learned.json", "{");
+    let before = environment.files("policies");
+    let run = environment.run(&format!("{DEMO} --dir policies"));
+    assert_eq!(run.code, 3, "{run}");
+    assert!(run.stderr.contains("learn again with --fresh to start them over"), "{run}");
+    assert_eq!(environment.files("policies"), before, "nothing is written");
+    environment.good(&format!("{DEMO} --dir policies --fresh"));
+    assert_eq!(environment.good("get --dir policies -o yaml"), once);
+    environment.good("status --dir policies");
+}
+
 #[test]
 fn json_is_the_funnel_and_its_parts_add_up() {
     let environment = Environment::new();

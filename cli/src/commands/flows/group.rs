@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use netenf_api::PeerRef;
 use netenf_k8s::{Index, render};
 use netenf_learn::classify::Skip;
@@ -173,6 +172,5 @@ fn word(name: &str) -> String {
 }
 
 fn time(time: Option<Timestamp>) -> String {
-    let time: Option<Time> = time.and_then(render::time);
-    time.map(|time| time.0.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()).unwrap_or_default()
+    time.and_then(render::time).map(|time| output::time(time.0)).unwrap_or_default()
 }
