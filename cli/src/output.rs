@@ -74,6 +74,11 @@ impl Pages {
     }
 }
 
+/// A workload as a person names it: `deployment/web`.
+pub(crate) fn workload(target: &netenf_api::TargetRef) -> String {
+    format!("{}/{}", target.kind.to_string().to_lowercase(), target.name)
+}
+
 /// A time for people, in whole seconds.
 pub(crate) fn time(time: jiff::Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()

@@ -8,7 +8,7 @@ use netenf_store::{DirStore, Resource, Scope, Store as _};
 
 use crate::args::{Cli, Global};
 use crate::error::{CommandError, Exit};
-use crate::output::{escaped, print};
+use crate::output::{self, escaped, print};
 
 /// Print candidates for the last word
 #[derive(Debug, clap::Args)]
@@ -148,15 +148,9 @@ fn stored(global: &Global) -> Vec<Resource> {
 }
 
 fn workloads(global: &Global) -> Candidates {
-    let target = |object: &Resource| match (object.as_proposal(), object.as_policy()) {
-        (Some(proposal), _) => proposal.spec.target_ref.clone(),
-        (_, Some(policy)) => policy.spec.target_ref.clone(),
-        (None, None) => None,
-    };
-    let targets = stored(global).into_iter().filter_map(|object| target(&object));
-    sorted(targets.map(|one| {
-        (format!("{}/{}", one.kind.to_string().to_lowercase(), one.name), String::new())
-    }))
+    let objects = stored(global);
+    let targets = objects.iter().filter_map(Resource::target_ref);
+    sorted(targets.map(|target| (output::workload(target), String::new())))
 }
 
 fn ids(global: &Global) -> Candidates {

@@ -182,13 +182,7 @@ fn since(object: &Resource) -> Option<&k8s_openapi::apimachinery::pkg::apis::met
 }
 
 fn wide_cells(object: &Resource) -> Vec<String> {
-    let target = match (object.as_proposal(), object.as_policy()) {
-        (Some(proposal), _) => proposal.spec.target_ref.as_ref(),
-        (_, Some(policy)) => policy.spec.target_ref.as_ref(),
-        (None, None) => None,
-    };
-    let workload =
-        target.map(|target| format!("{}/{}", target.kind.to_string().to_lowercase(), target.name));
+    let workload = object.target_ref().map(output::workload);
     let violations = object.as_policy().map(|policy| {
         policy.status.as_ref().map_or(0, |status| status.active_violation_count).to_string()
     });

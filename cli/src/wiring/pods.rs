@@ -1,12 +1,12 @@
 //! How a peer's pods are selected, as far as the folder tells.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use netenf_api::{PeerRef, TargetRef};
+use netenf_api::PeerRef;
 use netenf_k8s::render;
 use netenf_learn::label::is_volatile;
 use netenf_learn::proposal::{SeenEdge, SeenEnd};
 use netenf_policy::Selector;
-use netenf_store::{Resource, Stored};
+use netenf_store::Stored;
 
 use super::store::Session;
 use crate::error::CommandError;
@@ -19,7 +19,7 @@ pub(crate) fn selector(
 ) -> Result<Option<LabelSelector>, CommandError> {
     let own = |stored: &&Stored| {
         peer.namespace.as_ref() == Some(&stored.object.key().namespace)
-            && target(&stored.object).is_some_and(|one| {
+            && stored.object.target_ref().is_some_and(|one| {
                 Some(one.kind.to_string()) == peer.kind && Some(&one.name) == peer.name.as_ref()
             })
     };
@@ -28,13 +28,6 @@ pub(crate) fn selector(
     match declared {
         Some(selector) => Ok(Some(selector)),
         None => Ok(recorded(&session.state()?.edges(), peer)),
-    }
-}
-
-fn target(object: &Resource) -> Option<&TargetRef> {
-    match object {
-        Resource::Proposal(proposal) => proposal.spec.target_ref.as_ref(),
-        Resource::Policy(policy) => policy.spec.target_ref.as_ref(),
     }
 }
 

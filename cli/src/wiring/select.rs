@@ -167,12 +167,7 @@ fn not_found<'a>(
 
 /// What an object may be called, with as many slashes.
 fn names(object: &Resource, slashes: usize) -> Vec<String> {
-    let target = match object {
-        Resource::Proposal(proposal) => proposal.spec.target_ref.as_ref(),
-        Resource::Policy(policy) => policy.spec.target_ref.as_ref(),
-    };
-    let workload =
-        target.map(|target| format!("{}/{}", target.kind.to_string().to_lowercase(), target.name));
+    let workload = object.target_ref().map(output::workload);
     match slashes {
         0 => vec![object.key().name],
         1 => workload.into_iter().collect(),
@@ -252,11 +247,7 @@ impl Wanted {
     fn is(&self, stored: &Stored) -> bool {
         let key = stored.object.key();
         let here = self.namespace.as_ref().is_none_or(|namespace| *namespace == key.namespace);
-        let target = match (stored.object.as_proposal(), stored.object.as_policy()) {
-            (Some(proposal), _) => proposal.spec.target_ref.as_ref(),
-            (_, Some(policy)) => policy.spec.target_ref.as_ref(),
-            (None, None) => None,
-        };
+        let target = stored.object.target_ref();
         let workload = self.workload.as_ref().is_some_and(|(kind, name)| {
             target.is_some_and(|target| target.kind == *kind && target.name == *name)
         });

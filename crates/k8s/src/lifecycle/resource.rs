@@ -6,7 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::NetworkPolicySpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use netenf_api::{
-    Backend, Direction, Gap, IstioPolicySpec, RuleEvidence, Suggestion, UncoveredPeer,
+    Backend, Direction, Gap, IstioPolicySpec, RuleEvidence, Suggestion, TargetRef, UncoveredPeer,
     WorkloadNetworkPolicy, WorkloadNetworkPolicyProposal,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -184,6 +184,14 @@ impl Resource {
             Backend::Istio => Some(Direction::Ingress),
             Backend::Kubernetes => only_type(self.kubernetes()?),
         })
+    }
+
+    /// The workload that it is about, where it says so.
+    pub fn target_ref(&self) -> Option<&TargetRef> {
+        match self {
+            Self::Proposal(proposal) => proposal.spec.target_ref.as_ref(),
+            Self::Policy(policy) => policy.spec.target_ref.as_ref(),
+        }
     }
 
     /// Evidence for the rules.
