@@ -1,6 +1,6 @@
 //! The sets of pods that policies select, each once, and which of them a pod is in.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::label::Labels;
@@ -47,10 +47,22 @@ struct Slot {
 /// Scopes by something that every pod in them has, so that a pod is asked about few.
 #[derive(Debug, Default)]
 struct Index {
-    by_label: HashMap<Arc<str>, HashMap<Arc<str>, Vec<u32>>>,
+    by_label: ByLabel,
     by_namespace: HashMap<Arc<str>, Vec<u32>>,
-    by_namespace_label: HashMap<Arc<str>, HashMap<Arc<str>, Vec<u32>>>,
+    by_namespace_label: ByLabel,
     rest: Vec<u32>,
+}
+
+/// Lists by key and value of a label.
+type ByLabel = HashMap<Arc<str>, HashMap<Arc<str>, Vec<u32>>>;
+
+/// A list of the index that a scope is in.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Home {
+    Label(Arc<str>, Arc<str>),
+    Namespace(Arc<str>),
+    NamespaceLabel(Arc<str>, Arc<str>),
+    Rest,
 }
 
 /// What a pod is asked by.
@@ -100,70 +112,76 @@ fn needed(selector: &Selector) -> Option<Vec<(Arc<str>, Arc<str>)>> {
     })
 }
 
+/// The lists that a scope is in, each once: values may repeat.
+fn homes(scope: &Scope) -> BTreeSet<Home> {
+    if let Some(needed) = needed(&scope.pods) {
+        return needed.into_iter().map(|(key, value)| Home::Label(key, value)).collect();
+    }
+    let selector = match &scope.namespaces {
+        Namespaces::Named(name) => return [Home::Namespace(name.clone())].into(),
+        Namespaces::Labels(selector) => selector,
+    };
+    match needed(selector) {
+        Some(needed) => {
+            needed.into_iter().map(|(key, value)| Home::NamespaceLabel(key, value)).collect()
+        }
+        None => [Home::Rest].into(),
+    }
+}
+
+fn listed<'a>(lists: &'a mut ByLabel, key: &Arc<str>, value: &Arc<str>) -> &'a mut Vec<u32> {
+    lists.entry(key.clone()).or_default().entry(value.clone()).or_default()
+}
+
+fn unlisted(lists: &mut ByLabel, key: &str, value: &str) {
+    if let Some(values) = lists.get_mut(key) {
+        values.remove(value);
+        if values.is_empty() {
+            lists.remove(key);
+        }
+    }
+}
+
 // === impl Index ===
 
 impl Index {
-    fn lists(&mut self, scope: &Scope) -> Vec<&mut Vec<u32>> {
-        let (map, needed) = match (needed(&scope.pods), &scope.namespaces) {
-            (Some(needed), _) => (&mut self.by_label, needed),
-            (None, Namespaces::Named(name)) => {
-                return vec![self.by_namespace.entry(name.clone()).or_default()];
-            }
-            (None, Namespaces::Labels(selector)) => match self::needed(selector) {
-                Some(needed) => (&mut self.by_namespace_label, needed),
-                None => return vec![&mut self.rest],
-            },
-        };
-        // One after the other: a list cannot be borrowed twice, and values may repeat.
-        for (key, value) in &needed {
-            map.entry(key.clone()).or_default().entry(value.clone()).or_default();
+    fn add(&mut self, scope: &Scope, number: u32) {
+        for home in homes(scope) {
+            self.list(&home).push(number);
         }
-        let wanted = |key: &Arc<str>, value: &Arc<str>| {
-            needed.iter().any(|(one, other)| one == key && other == value)
-        };
-        let first = needed.first().map(|(key, _)| key);
-        let values = first.and_then(|key| map.get_mut(key).map(|values| (key, values)));
-        let lists = values.into_iter().flat_map(|(key, values)| {
-            values.iter_mut().filter(move |(value, _)| wanted(key, value)).map(|(_, list)| list)
-        });
-        lists.collect()
     }
 
+    /// Policies that come and go leave nothing behind.
     fn remove(&mut self, scope: &Scope, number: u32) {
-        for list in self.lists(scope) {
+        for home in homes(scope) {
+            let list = self.list(&home);
             list.retain(|one| *one != number);
+            if list.is_empty() {
+                self.forget(&home);
+            }
         }
-        // Policies that come and go leave nothing behind.
-        let by_label = match (needed(&scope.pods), &scope.namespaces) {
-            (Some(needed), _) => Some((&mut self.by_label, needed)),
-            (None, Namespaces::Named(name)) => {
-                if self.by_namespace.get(name).is_some_and(Vec::is_empty) {
-                    self.by_namespace.remove(name);
-                }
-                None
-            }
-            (None, Namespaces::Labels(selector)) => {
-                needed(selector).map(|needed| (&mut self.by_namespace_label, needed))
-            }
-        };
-        if let Some((map, needed)) = by_label
-            && let Some((key, _)) = needed.first()
-            && let Some(values) = map.get_mut(key)
-        {
-            for (_, value) in &needed {
-                if values.get(value).is_some_and(Vec::is_empty) {
-                    values.remove(value);
-                }
-            }
-            if values.is_empty() {
-                map.remove(key);
-            }
+    }
+
+    fn list(&mut self, home: &Home) -> &mut Vec<u32> {
+        match home {
+            Home::Label(key, value) => listed(&mut self.by_label, key, value),
+            Home::Namespace(name) => self.by_namespace.entry(name.clone()).or_default(),
+            Home::NamespaceLabel(key, value) => listed(&mut self.by_namespace_label, key, value),
+            Home::Rest => &mut self.rest,
+        }
+    }
+
+    fn forget(&mut self, home: &Home) {
+        match home {
+            Home::Label(key, value) => unlisted(&mut self.by_label, key, value),
+            Home::Namespace(name) => drop(self.by_namespace.remove(name)),
+            Home::NamespaceLabel(key, value) => unlisted(&mut self.by_namespace_label, key, value),
+            Home::Rest => {}
         }
     }
 
     fn candidates(&self, member: &Member<'_>) -> impl Iterator<Item = u32> {
-        let by_label = |map: &'_ HashMap<Arc<str>, HashMap<Arc<str>, Vec<u32>>>,
-                        labels: &Labels| {
+        let by_label = |map: &ByLabel, labels: &Labels| {
             let lists = labels.iter().filter_map(|(key, value)| map.get(key)?.get(value));
             lists.flatten().copied().collect::<Vec<u32>>()
         };
@@ -220,7 +238,7 @@ impl Scopes {
                 u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
             }
         };
-        self.index.lists(&scope).into_iter().for_each(|list| list.push(number));
+        self.index.add(&scope, number);
         self.numbers.insert(scope, number);
         self.added.push(number);
         number
@@ -254,7 +272,7 @@ impl Scopes {
         }
         for number in added {
             if let Some(scope) = &self.slots[number as usize].scope {
-                changes.added.lists(scope).into_iter().for_each(|list| list.push(number));
+                changes.added.add(scope, number);
             }
         }
         Some(changes)
