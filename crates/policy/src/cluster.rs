@@ -123,6 +123,6 @@ impl Cluster {
 }
 
 /// The label that the API server gives every namespace.
-pub(crate) fn default_labels(namespace: &str) -> Labels {
+fn default_labels(namespace: &str) -> Labels {
     [("kubernetes.io/metadata.name", namespace)].into_iter().collect()
 }

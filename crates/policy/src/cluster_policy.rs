@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ipnet::IpNet;
 
 use crate::domain::Pattern;
+use crate::evaluate::Side;
 use crate::network_policy::PortMatch;
 use crate::selector::Selector;
 
@@ -110,6 +111,14 @@ impl ClusterPolicy {
         };
         (tier, self.priority, &self.name, &self.kind)
     }
+
+    /// The rules of one side, in order.
+    pub(crate) fn rules(&self, side: Side) -> &[ClusterRule] {
+        match side {
+            Side::Egress => &self.egress,
+            Side::Ingress => &self.ingress,
+        }
+    }
 }
 
 // === impl ClusterRule ===
@@ -126,6 +135,15 @@ impl ClusterRule {
             (false, _) => Effective::AsWritten,
             (true, Action::Accept) => Effective::Nothing,
             (true, Action::Deny | Action::Pass) => Effective::DenyAll,
+        }
+    }
+
+    /// What it then does with what it matches; `None` if that is nothing.
+    pub(crate) fn effective_action(&self) -> Option<Action> {
+        match self.effective() {
+            Effective::AsWritten => Some(self.action),
+            Effective::Nothing => None,
+            Effective::DenyAll => Some(Action::Deny),
         }
     }
 }

@@ -161,7 +161,7 @@ impl Engine {
         let key = (policy.kind.clone(), policy.name.clone());
         let subject = self.scopes.number(scope_of(&policy.subject));
         let peers = [Side::Egress, Side::Ingress].map(|side| {
-            let rules = table::rules(&policy, side).iter();
+            let rules = policy.rules(side).iter();
             rules.map(|rule| self.cluster_peers(&rule.peers)).collect()
         });
         let source = Source::Cluster(policy.clone());

@@ -114,6 +114,16 @@ pub(crate) struct Question<'a> {
     pub(crate) transport: Transport,
 }
 
+/// What NetworkPolicies say on one side.
+pub(crate) enum Judgement<'a> {
+    /// None of them isolates the subject.
+    NotIsolated,
+    /// The rule at this index allows it.
+    Rule(&'a NetworkPolicy, usize),
+    /// These isolate the subject and no rule of theirs allows it.
+    NoRule(Vec<&'a NetworkPolicy>),
+}
+
 /// Evaluates `connection` against all NetworkPolicies of a cluster.
 pub fn evaluate(policies: &[NetworkPolicy], connection: &Connection) -> Verdict {
     Verdict {
@@ -126,17 +136,27 @@ pub fn evaluate(policies: &[NetworkPolicy], connection: &Connection) -> Verdict 
 
 impl Connection {
     pub(crate) fn question(&self, side: Side) -> Question<'_> {
-        let (subject, peer) = match side {
-            Side::Egress => (&self.source, &self.destination),
-            Side::Ingress => (&self.destination, &self.source),
-        };
-        Question { side, subject, peer, transport: Transport::Port(self.protocol, self.port) }
+        let transport = Transport::Port(self.protocol, self.port);
+        Question::new(side, &self.source, &self.destination, transport)
     }
 }
 
 // === impl Question ===
 
 impl<'a> Question<'a> {
+    pub(crate) fn new(
+        side: Side,
+        source: &'a End,
+        destination: &'a End,
+        transport: Transport,
+    ) -> Self {
+        let (subject, peer) = match side {
+            Side::Egress => (source, destination),
+            Side::Ingress => (destination, source),
+        };
+        Self { side, subject, peer, transport }
+    }
+
     /// The end whose ports are meant.
     pub(crate) fn destination(&self) -> &'a End {
         match self.side {
@@ -146,38 +166,41 @@ impl<'a> Question<'a> {
     }
 }
 
-/// What the NetworkPolicies say on one side.
-pub(crate) fn decide<'a>(
+fn decide(policies: &[NetworkPolicy], question: &Question<'_>) -> Decision {
+    let (allowed, reason) = match judge(policies, question) {
+        Judgement::NotIsolated => (true, Reason::NotIsolated),
+        Judgement::Rule(policy, rule) => {
+            let (namespace, policy) = (policy.namespace.clone(), policy.name.clone());
+            (true, Reason::Rule { namespace, policy, rule })
+        }
+        Judgement::NoRule(isolating) => {
+            let name = |one: &NetworkPolicy| format!("{}/{}", one.namespace, one.name).into();
+            let mut policies: Vec<Arc<str>> = isolating.into_iter().map(name).collect();
+            policies.sort();
+            (false, Reason::NoRule { policies })
+        }
+    };
+    Decision { allowed, reason }
+}
+
+/// Asks the NetworkPolicies on one side.
+pub(crate) fn judge<'a>(
     policies: impl IntoIterator<Item = &'a NetworkPolicy>,
     question: &Question<'_>,
-) -> Decision {
-    let End::Pod(pod) = question.subject else {
-        return Decision { allowed: true, reason: Reason::NotIsolated };
-    };
+) -> Judgement<'a> {
+    let End::Pod(pod) = question.subject else { return Judgement::NotIsolated };
     let mut isolating = Vec::new();
     for policy in policies {
-        let Some(rules) = rules(policy, question.side).filter(|_| applies(policy, pod)) else {
+        let Some(rules) = policy.rules(question.side).filter(|_| applies(policy, pod)) else {
             continue;
         };
         let hit = rules.iter().position(|rule| admits(policy, rule, question));
         if let Some(rule) = hit {
-            let (namespace, policy) = (policy.namespace.clone(), policy.name.clone());
-            return Decision { allowed: true, reason: Reason::Rule { namespace, policy, rule } };
+            return Judgement::Rule(policy, rule);
         }
-        isolating.push(format!("{}/{}", policy.namespace, policy.name).into());
+        isolating.push(policy);
     }
-    if isolating.is_empty() {
-        return Decision { allowed: true, reason: Reason::NotIsolated };
-    }
-    isolating.sort();
-    Decision { allowed: false, reason: Reason::NoRule { policies: isolating } }
-}
-
-pub(crate) fn rules(policy: &NetworkPolicy, side: Side) -> Option<&Vec<Rule>> {
-    match side {
-        Side::Egress => policy.egress.as_ref(),
-        Side::Ingress => policy.ingress.as_ref(),
-    }
+    if isolating.is_empty() { Judgement::NotIsolated } else { Judgement::NoRule(isolating) }
 }
 
 pub(crate) fn applies(policy: &NetworkPolicy, pod: &Pod) -> bool {

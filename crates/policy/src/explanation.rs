@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::cluster_policy::{Action, Tier};
+use crate::cluster_policy::{Action, ClusterPolicy, ClusterRule, Tier};
+use crate::network_policy::NetworkPolicy;
 
 /// The verdict on a connection, explained: both directions must allow it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,5 +108,38 @@ impl Explanation {
 impl Finding {
     pub(crate) fn allowed(by: Decider) -> Self {
         Self { allowed: true, by, nearest: None }
+    }
+}
+
+// === impl RuleId ===
+
+impl RuleId {
+    pub(crate) fn of_network(policy: &NetworkPolicy, index: usize) -> Self {
+        let (tier, object) = (Tier::NetworkPolicy, Object::of_network(policy));
+        Self { tier, object, index, name: None, action: Action::Accept }
+    }
+
+    /// The rule with the action that is written.
+    pub(crate) fn of_cluster(policy: &ClusterPolicy, index: usize, rule: &ClusterRule) -> Self {
+        let (name, kind) = (policy.name.clone(), policy.kind.clone());
+        Self {
+            tier: policy.precedence().0,
+            object: Object { namespace: None, name, kind },
+            index,
+            name: rule.name.clone(),
+            action: rule.action,
+        }
+    }
+}
+
+// === impl Object ===
+
+impl Object {
+    pub(crate) fn of_network(policy: &NetworkPolicy) -> Self {
+        Self {
+            namespace: Some(policy.namespace.clone()),
+            name: policy.name.clone(),
+            kind: policy.kind.clone(),
+        }
     }
 }

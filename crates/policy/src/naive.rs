@@ -7,7 +7,6 @@
 //! Baseline is for pods that no NetworkPolicy isolates in that direction. The text ("not selected by any
 //! NetworkPolicy") can be read per pod too; per direction is what NetworkPolicy itself calls isolation.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cluster::{self, Cluster};
@@ -16,8 +15,7 @@ use crate::cluster_policy::{
 };
 use crate::domain::{Asker, DomainCache};
 use crate::evaluate::{
-    self, Connection, Decision, End, Pod, Question, Reason, Side, addresses, name_matches,
-    port_matches,
+    self, Connection, End, Judgement, Pod, Question, Side, addresses, name_matches, port_matches,
 };
 use crate::explanation::{Decider, Explanation, Finding, Object, RuleId};
 use crate::label::Labels;
@@ -96,17 +94,13 @@ impl<'a> Policies<'a> {
         let (policy, index, rule) = self
             .rules(tier, pod, asked.question.side)
             .find(|(_, _, rule)| self.hits(rule, asked))?;
-        let action = match rule.effective() {
-            Effective::AsWritten => rule.action,
-            Effective::Nothing => return None,
-            Effective::DenyAll => Action::Deny,
-        };
+        let action = rule.effective_action()?;
         let allowed = match action {
             Action::Accept => true,
             Action::Deny => false,
             Action::Pass => return None,
         };
-        let by = Decider::Rule(RuleId { action, ..rule_id(policy, index, rule) });
+        let by = Decider::Rule(RuleId { action, ..RuleId::of_cluster(policy, index, rule) });
         Some(Finding { allowed, by, nearest: None })
     }
 
@@ -121,11 +115,8 @@ impl<'a> Policies<'a> {
             policy.precedence().0 == tier && set_matches(&policy.subject, pod)
         };
         self.cluster.iter().copied().filter(selects).flat_map(move |policy| {
-            let rules = match side {
-                Side::Egress => &policy.egress,
-                Side::Ingress => &policy.ingress,
-            };
-            rules.iter().enumerate().map(move |(index, rule)| (policy, index, rule))
+            let rules = policy.rules(side).iter().enumerate();
+            rules.map(move |(index, rule)| (policy, index, rule))
         })
     }
 
@@ -164,28 +155,17 @@ impl<'a> Policies<'a> {
     }
 
     fn network_policies(&self, asked: &Asked<'_>) -> Option<Finding> {
-        let Decision { allowed, reason } =
-            evaluate::decide(self.network.iter().copied(), &asked.question);
-        let by = match reason {
-            Reason::NotIsolated => return None,
-            Reason::Rule { namespace, policy, rule } => {
-                let found = self
-                    .network
-                    .iter()
-                    .find(|one| one.namespace == namespace && one.name == policy)?;
-                Decider::Rule(network_rule_id(found, rule))
+        let judgement = evaluate::judge(self.network.iter().copied(), &asked.question);
+        let (allowed, by) = match judgement {
+            Judgement::NotIsolated => return None,
+            Judgement::Rule(policy, rule) => {
+                (true, Decider::Rule(RuleId::of_network(policy, rule)))
             }
-            Reason::NoRule { .. } => Decider::Isolated(self.isolating(&asked.question)),
+            Judgement::NoRule(policies) => {
+                (false, Decider::Isolated(policies.into_iter().map(Object::of_network).collect()))
+            }
         };
         Some(Finding { allowed, by, nearest: None })
-    }
-
-    fn isolating(&self, question: &Question<'_>) -> Vec<Object> {
-        let End::Pod(pod) = question.subject else { return Vec::new() };
-        let isolates = |policy: &&&NetworkPolicy| {
-            evaluate::applies(policy, pod) && evaluate::rules(policy, question.side).is_some()
-        };
-        self.network.iter().filter(isolates).map(|policy| network_object(policy)).collect()
     }
 }
 
@@ -204,15 +184,17 @@ impl Cluster {
             self.cluster_policies.values().map(|one| &**one),
         )
         .with_domains(&self.domains, now);
-        let ends = [(source, packet.source), (destination, packet.destination)]
-            .map(|(pod, address)| self.end(pod, address));
+        let from = self.end(source, packet.source);
+        let to = self.end(destination, packet.destination);
         let asker = source.map_or(Asker::Node, cluster::Pod::asker);
-        let find = |side, subject: usize, peer: usize| {
-            let address = if peer == 0 { packet.source } else { packet.destination };
-            let transport = packet.transport;
+        let find = |side| {
+            let peer = match side {
+                Side::Egress => packet.destination,
+                Side::Ingress => packet.source,
+            };
             policies.find(&Asked {
-                question: Question { side, subject: &ends[subject], peer: &ends[peer], transport },
-                nodes: self.nodes_at(address).map(|node| &node.labels).collect(),
+                question: Question::new(side, &from, &to, packet.transport),
+                nodes: self.nodes_at(peer).map(|node| &node.labels).collect(),
                 asker: asker.clone(),
             })
         };
@@ -220,8 +202,8 @@ impl Cluster {
             .nodes_at(packet.source)
             .any(|node| destination.is_some_and(|pod| pod.node.as_ref() == Some(&node.name)));
         let ingress =
-            if own_node { Finding::allowed(Decider::OwnNode) } else { find(Side::Ingress, 1, 0) };
-        Explanation { egress: find(Side::Egress, 0, 1), ingress }
+            if own_node { Finding::allowed(Decider::OwnNode) } else { find(Side::Ingress) };
+        Explanation { egress: find(Side::Egress), ingress }
     }
 
     /// An end as policies see it: of a pod's addresses the one that is used.
@@ -238,7 +220,7 @@ impl Cluster {
     }
 }
 
-pub(crate) fn set_matches(set: &PodSet, pod: &Pod) -> bool {
+fn set_matches(set: &PodSet, pod: &Pod) -> bool {
     set.namespaces.matches(&pod.namespace_labels) && set.pods.matches(&pod.labels)
 }
 
@@ -247,28 +229,5 @@ fn port_hits(port: &ClusterPort, question: &Question<'_>) -> bool {
         ClusterPort::Of(port) => port_matches(port, question),
         ClusterPort::Named(name) => name_matches(name, question),
         ClusterPort::Unknown => false,
-    }
-}
-
-pub(crate) fn rule_id(policy: &ClusterPolicy, index: usize, rule: &ClusterRule) -> RuleId {
-    RuleId {
-        tier: policy.precedence().0,
-        object: Object { namespace: None, name: policy.name.clone(), kind: policy.kind.clone() },
-        index,
-        name: rule.name.clone(),
-        action: rule.action,
-    }
-}
-
-pub(crate) fn network_rule_id(policy: &NetworkPolicy, index: usize) -> RuleId {
-    let (tier, object) = (Tier::NetworkPolicy, network_object(policy));
-    RuleId { tier, object, index, name: None::<Arc<str>>, action: Action::Accept }
-}
-
-pub(crate) fn network_object(policy: &NetworkPolicy) -> Object {
-    Object {
-        namespace: Some(policy.namespace.clone()),
-        name: policy.name.clone(),
-        kind: policy.kind.clone(),
     }
 }

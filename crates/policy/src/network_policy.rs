@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ipnet::IpNet;
 
+use crate::evaluate::Side;
 use crate::selector::Selector;
 
 /// Transport protocols that a policy can name.
@@ -80,4 +81,16 @@ pub enum PortRange {
     Numbers(u16, u16),
     /// The destination pod's container port of that name.
     Named(Arc<str>),
+}
+
+// === impl NetworkPolicy ===
+
+impl NetworkPolicy {
+    /// The rules of one side; `None` if the policy does not restrict it.
+    pub(crate) fn rules(&self, side: Side) -> Option<&[Rule]> {
+        match side {
+            Side::Egress => self.egress.as_deref(),
+            Side::Ingress => self.ingress.as_deref(),
+        }
+    }
 }

@@ -11,7 +11,6 @@ use crate::cluster_policy::{
 use crate::domain::{Name, Pattern, Tree, tree::Step};
 use crate::evaluate::Side;
 use crate::explanation::RuleId;
-use crate::naive::{network_rule_id, rule_id};
 use crate::network_policy::{NetworkPolicy, Peer, Rule};
 use crate::selector::Selector;
 
@@ -145,7 +144,7 @@ impl Builder {
         let first = self.next();
         match &policy.source {
             Source::Network(one) => {
-                let rules = crate::evaluate::rules(one, self.side).into_iter().flatten();
+                let rules = one.rules(self.side).into_iter().flatten();
                 for ((index, rule), scopes) in (0_u32..).zip(rules).zip(peers) {
                     let position = self.next();
                     self.table.rules.push(Place { source, index, action: Action::Accept });
@@ -153,13 +152,9 @@ impl Builder {
                 }
             }
             Source::Cluster(one) => {
-                let rules = rules(one, self.side);
+                let rules = one.rules(self.side);
                 for ((index, rule), scopes) in (0_u32..).zip(rules).zip(peers) {
-                    let action = match rule.effective() {
-                        Effective::AsWritten => rule.action,
-                        Effective::Nothing => continue,
-                        Effective::DenyAll => Action::Deny,
-                    };
+                    let Some(action) = rule.effective_action() else { continue };
                     let position = self.next();
                     self.table.rules.push(Place { source, index, action });
                     self.cluster_rule(rule, scopes, position);
@@ -242,7 +237,7 @@ impl Builder {
         self.ports.any(position);
         for policy in network {
             let isolates = match &policy.source {
-                Source::Network(one) => crate::evaluate::rules(one, self.side).is_some(),
+                Source::Network(one) => one.rules(self.side).is_some(),
                 Source::Cluster(_) => false,
             };
             if isolates {
@@ -297,10 +292,10 @@ impl Table {
         let place = self.rules.get(position as usize)?;
         let index = place.index as usize;
         match self.sources.get(place.source as usize)? {
-            Source::Network(policy) => Some(network_rule_id(policy, index)),
+            Source::Network(policy) => Some(RuleId::of_network(policy, index)),
             Source::Cluster(policy) => {
-                let rule = rules(policy, side).get(index)?;
-                Some(RuleId { action: place.action, ..rule_id(policy, index, rule) })
+                let rule = policy.rules(side).get(index)?;
+                Some(RuleId { action: place.action, ..RuleId::of_cluster(policy, index, rule) })
             }
         }
     }
@@ -312,12 +307,5 @@ impl Table {
             _ if position <= self.isolation => Tier::NetworkPolicy,
             _ => Tier::Baseline,
         }
-    }
-}
-
-pub(super) fn rules(policy: &ClusterPolicy, side: Side) -> &[ClusterRule] {
-    match side {
-        Side::Egress => &policy.egress,
-        Side::Ingress => &policy.ingress,
     }
 }

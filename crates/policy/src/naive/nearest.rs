@@ -2,10 +2,10 @@
 
 use crate::cluster_policy::{Action, ClusterPeer, ClusterPort, ClusterRule, Effective, Tier};
 use crate::evaluate::{self, End, Pod, Question, name_matches, peer_matches, port_matches};
-use crate::explanation::{Decider, Lack, Nearest};
-use crate::network_policy::{NetworkPolicy, Peer, PortMatch, PortRange, Rule};
+use crate::explanation::{Decider, Lack, Nearest, RuleId};
+use crate::network_policy::{NetworkPolicy, Peer, PortMatch, Rule};
 
-use super::{Asked, Policies, network_rule_id, rule_id};
+use super::{Asked, Policies};
 
 // === impl Policies ===
 
@@ -23,15 +23,15 @@ impl Policies<'_> {
             let accepting =
                 self.rules(tier, pod, side).filter(|(_, _, rule)| rule.action == Action::Accept);
             found.extend(accepting.map(|(policy, index, rule)| Nearest {
-                rule: rule_id(policy, index, rule),
+                rule: RuleId::of_cluster(policy, index, rule),
                 lacked: self.lacks(rule, asked),
             }));
         }
         if last == Tier::NetworkPolicy {
             for policy in self.network.iter().filter(|policy| evaluate::applies(policy, pod)) {
-                let rules = evaluate::rules(policy, side).into_iter().flatten().enumerate();
+                let rules = policy.rules(side).into_iter().flatten().enumerate();
                 found.extend(rules.map(|(index, rule)| Nearest {
-                    rule: network_rule_id(policy, index),
+                    rule: RuleId::of_network(policy, index),
                     lacked: network_lacks(policy, rule, &asked.question),
                 }));
             }
@@ -104,13 +104,8 @@ fn port_lack(port: &PortMatch, question: &Question<'_>) -> Option<Lack> {
     if port_matches(port, question) {
         return None;
     }
-    match port.range {
-        PortRange::Any => Some(Lack::Protocol),
-        PortRange::Numbers(..) | PortRange::Named(_) => {
-            let same = question.transport.protocol() == Some(port.protocol);
-            Some(if same { Lack::Port } else { Lack::Protocol })
-        }
-    }
+    let same = question.transport.protocol() == Some(port.protocol);
+    Some(if same { Lack::Port } else { Lack::Protocol })
 }
 
 /// The least that one of several alternatives lacks; nothing if one lacks nothing. No alternative at all
