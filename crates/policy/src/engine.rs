@@ -132,18 +132,14 @@ impl Engine {
     pub fn apply_network_policy(&mut self, policy: impl Into<Arc<NetworkPolicy>>) {
         let policy = policy.into();
         let key = (policy.namespace.clone(), policy.name.clone());
-        let subject = Scope {
-            namespaces: Namespaces::Named(policy.namespace.clone()),
-            pods: policy.pods.clone(),
-        };
-        let subject = self.scopes.number(subject);
-        let mut peers = |rules: Option<&Vec<Rule>>| {
-            let rules = rules.into_iter().flatten();
-            rules.map(|rule| self.network_peers(&policy, rule)).collect()
-        };
-        let peers = [peers(policy.egress.as_ref()), peers(policy.ingress.as_ref())];
+        let namespaces = Namespaces::Named(policy.namespace.clone());
+        let subject = Scope { namespaces, pods: policy.pods.clone() };
+        let peers = [Side::Egress, Side::Ingress].map(|side| {
+            let rules = policy.rules(side).into_iter().flatten();
+            rules.map(|rule| network_peers(&policy, rule)).collect()
+        });
         let source = Source::Network(policy.clone());
-        self.replace(PolicyKey::Network(key.clone()), Some(Lowered { source, subject, peers }));
+        self.lower(PolicyKey::Network(key.clone()), source, subject, peers);
         self.cluster.network_policies.insert(key, policy);
     }
 
@@ -159,13 +155,12 @@ impl Engine {
     pub fn apply_cluster_policy(&mut self, policy: impl Into<Arc<ClusterPolicy>>) {
         let policy = policy.into();
         let key = (policy.kind.clone(), policy.name.clone());
-        let subject = self.scopes.number(scope_of(&policy.subject));
         let peers = [Side::Egress, Side::Ingress].map(|side| {
             let rules = policy.rules(side).iter();
-            rules.map(|rule| self.cluster_peers(&rule.peers)).collect()
+            rules.map(|rule| cluster_peers(&rule.peers)).collect()
         });
-        let source = Source::Cluster(policy.clone());
-        self.replace(PolicyKey::Cluster(key.clone()), Some(Lowered { source, subject, peers }));
+        let (source, subject) = (Source::Cluster(policy.clone()), scope_of(&policy.subject));
+        self.lower(PolicyKey::Cluster(key.clone()), source, subject, peers);
         self.cluster.cluster_policies.insert(key, policy);
     }
 
@@ -180,18 +175,29 @@ impl Engine {
     /// Takes an answer of DNS.
     pub fn observe(&mut self, answer: &Answer<'_>, now: Duration) -> Result<(), Refusal> {
         let changed = self.cluster.domains.observe(answer, now)?;
-        for address in changed {
-            self.refresh_names(address);
-        }
+        self.refresh_names(changed);
         Ok(())
     }
 
     /// Forgets the names that expired by `now`.
     pub fn collect(&mut self, now: Duration) {
         let changed = self.cluster.domains.collect(now);
-        for address in changed {
-            self.refresh_names(address);
-        }
+        self.refresh_names(changed);
+    }
+
+    /// Takes a policy by the scopes of its subject and of the peers of its rules per direction.
+    fn lower(
+        &mut self,
+        key: PolicyKey,
+        source: Source,
+        subject: Scope,
+        peers: [Vec<Vec<Scope>>; 2],
+    ) {
+        let mut number = |scope| self.scopes.number(scope);
+        let subject = number(subject);
+        let mut numbers = |scopes: Vec<Scope>| scopes.into_iter().map(&mut number).collect();
+        let peers = peers.map(|rules| rules.into_iter().map(&mut numbers).collect());
+        self.replace(key, Some(Lowered { source, subject, peers }));
     }
 
     /// The new use of scopes is counted before the old one ends, so that shared ones stay.
@@ -208,32 +214,6 @@ impl Engine {
                 self.scopes.release(*number);
             }
         }
-    }
-
-    fn network_peers(&mut self, policy: &NetworkPolicy, rule: &Rule) -> Vec<u32> {
-        let scope = |peer: &Peer| match peer {
-            Peer::Pods { namespaces, pods } => {
-                let namespaces = match namespaces {
-                    Some(selector) => Namespaces::Labels(selector.clone()),
-                    None => Namespaces::Named(policy.namespace.clone()),
-                };
-                Some(Scope { namespaces, pods: pods.clone().unwrap_or_default() })
-            }
-            Peer::Block { .. } => None,
-        };
-        let scopes = rule.peers.iter().flatten().filter_map(scope);
-        scopes.map(|scope| self.scopes.number(scope)).collect()
-    }
-
-    fn cluster_peers(&mut self, peers: &[ClusterPeer]) -> Vec<u32> {
-        let sets = peers.iter().filter_map(|peer| match peer {
-            ClusterPeer::Pods(set) => Some(scope_of(set)),
-            ClusterPeer::Nodes(_)
-            | ClusterPeer::Networks(_)
-            | ClusterPeer::Domains(_)
-            | ClusterPeer::Unknown => None,
-        });
-        sets.map(|scope| self.scopes.number(scope)).collect()
     }
 
     fn build(&mut self) {
@@ -266,14 +246,38 @@ impl Engine {
         self.refresh_all_nodes();
         self.snapshot.names = AddressMap::default();
         let addresses: Vec<IpAddr> = self.cluster.domains.addresses().collect();
-        for address in addresses {
-            self.refresh_names(address);
-        }
+        self.refresh_names(addresses);
     }
 }
 
 fn scope_of(set: &PodSet) -> Scope {
     Scope { namespaces: Namespaces::Labels(set.namespaces.clone()), pods: set.pods.clone() }
+}
+
+/// The scopes among the peers of a rule.
+fn network_peers(policy: &NetworkPolicy, rule: &Rule) -> Vec<Scope> {
+    let scope = |peer: &Peer| match peer {
+        Peer::Pods { namespaces, pods } => {
+            let namespaces = match namespaces {
+                Some(selector) => Namespaces::Labels(selector.clone()),
+                None => Namespaces::Named(policy.namespace.clone()),
+            };
+            Some(Scope { namespaces, pods: pods.clone().unwrap_or_default() })
+        }
+        Peer::Block { .. } => None,
+    };
+    rule.peers.iter().flatten().filter_map(scope).collect()
+}
+
+fn cluster_peers(peers: &[ClusterPeer]) -> Vec<Scope> {
+    let scope = |peer: &ClusterPeer| match peer {
+        ClusterPeer::Pods(set) => Some(scope_of(set)),
+        ClusterPeer::Nodes(_)
+        | ClusterPeer::Networks(_)
+        | ClusterPeer::Domains(_)
+        | ClusterPeer::Unknown => None,
+    };
+    peers.iter().filter_map(scope).collect()
 }
 
 #[cfg(test)]

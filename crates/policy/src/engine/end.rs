@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::cluster::{Key, Node, Phase, Pod};
 use crate::domain::Asker;
 
 use super::Engine;
+use super::row::Row;
 use super::scope::Member;
 use super::snapshot::{AtNodes, Occupant, Place, Told};
 
@@ -25,13 +27,12 @@ pub(super) struct Claims {
 
 impl Engine {
     /// A pod is there, or is another than before.
-    pub fn apply_pod(&mut self, pod: Pod) {
+    pub fn apply_pod(&mut self, mut pod: Pod) {
         let key = (pod.namespace.clone(), pod.name.clone());
         if self.cluster.pods.get(&key) == Some(&pod) {
             return;
         }
         self.withdraw(&key);
-        let mut pod = pod;
         self.share(&mut pod);
         let key = (pod.namespace.clone(), pod.name.clone());
         let owner = pod.owns_addresses();
@@ -50,14 +51,12 @@ impl Engine {
         let key: Key = (namespace.into(), name.into());
         self.withdraw(&key);
         let changed = self.cluster.domains.forget(&Asker::Pod(key.0, key.1));
-        for address in changed {
-            self.refresh_names(address);
-        }
+        self.refresh_names(changed);
     }
 
     /// A node is there, or is another than before.
     pub fn apply_node(&mut self, node: Node) {
-        self.delete_node(&node.name.clone());
+        self.delete_node(&node.name);
         for address in &node.addresses {
             self.claims.nodes.entry(*address).or_default().insert(node.name.clone());
         }
@@ -186,26 +185,32 @@ impl Engine {
         }
     }
 
-    /// Looks up the rules that mean the names of an address. Names of the same rules are one entry.
-    pub(super) fn refresh_names(&mut self, address: IpAddr) {
+    /// Looks up anew the rules that mean the names of these addresses.
+    pub(super) fn refresh_names(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
         if self.parts[0].names.is_empty() {
             return;
         }
-        let mut told: BTreeMap<(Asker, Vec<u32>), Told> = BTreeMap::new();
+        for address in addresses {
+            let told = self.told(address);
+            self.snapshot.names.set(address, (!told.is_empty()).then_some(told));
+        }
+    }
+
+    /// What was told of an address, in order of who was told. Names of the same rules are one entry.
+    fn told(&mut self, address: IpAddr) -> Arc<[Told]> {
+        let mut told: BTreeMap<(Asker, Row), Duration> = BTreeMap::new();
         for known in self.cluster.domains.known(address) {
             let row = self.parts[0].of_name(known.name, &mut self.scratch);
-            if row.is_empty() {
-                continue;
+            if !row.is_empty() {
+                let expires = told.entry((known.asker.clone(), row)).or_default();
+                *expires = known.expires.max(*expires);
             }
-            let (asker, expires) = (known.asker.clone(), known.expires);
-            let entry = told.entry((asker.clone(), row.positions())).or_insert_with(|| Told {
-                rules: Arc::new(row),
-                asker,
-                expires,
-            });
-            entry.expires = entry.expires.max(expires);
         }
-        let told: Option<Arc<[Told]>> = (!told.is_empty()).then(|| told.into_values().collect());
-        self.snapshot.names.set(address, told);
+        let told = told.into_iter().map(|((asker, rules), expires)| Told {
+            rules: Arc::new(rules),
+            asker,
+            expires,
+        });
+        told.collect()
     }
 }

@@ -6,7 +6,7 @@
 
 /// Rules by position: a pair of numbers for each block of 64 words (which of them are stored, and where the
 /// first of these is), and the words behind them. All in one place, for a verdict's sake.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Row {
     data: Box<[u64]>,
     blocks: u32,
@@ -81,12 +81,6 @@ impl Row {
         Self { data, blocks: u32::try_from(blocks).unwrap_or(u32::MAX) }
     }
 
-    /// The positions, in order.
-    pub(super) fn positions(&self) -> Vec<u32> {
-        let bits = |(word, bits): (usize, u64)| Bits(bits).map(move |bit| word * 64 + bit);
-        self.stored().flat_map(bits).filter_map(|position| u32::try_from(position).ok()).collect()
-    }
-
     fn stored(&self) -> impl Iterator<Item = (usize, u64)> {
         let words = (0..self.blocks())
             .flat_map(|block| Bits(self.summary(block)).map(move |bit| block * 64 + bit));
@@ -120,7 +114,7 @@ impl Scratch {
 }
 
 /// The places of the bits of a word.
-pub(super) struct Bits(pub(super) u64);
+struct Bits(u64);
 
 impl Iterator for Bits {
     type Item = usize;
