@@ -142,13 +142,8 @@ impl Store for DirStore {
         name::check_blob(name)?;
         let path = self.blob_path(name);
         place::check_state(&self.root, &path)?;
-        let Some(bytes) = read::optional(&path)? else { return Ok(None) };
-        let version = read::version(&bytes);
-        let text = String::from_utf8(bytes).map_err(|error| StoreError::Read {
-            place: name::shown(&path),
-            source: io::Error::new(io::ErrorKind::InvalidData, error),
-        })?;
-        Ok(Some(Blob { text, version }))
+        let blob = |text: String| Blob { version: read::version(text.as_bytes()), text };
+        Ok(read::optional_text(&path)?.map(blob))
     }
 }
 

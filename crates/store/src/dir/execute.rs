@@ -1,9 +1,9 @@
 //! Writes a plan: all of it, or nothing where that can still be had.
 //!
-//! Everything is first written beside its place, one text after the other, state at the top of its folder. Then history, new and
-//! changed objects are put in place, then what is removed goes, then state is put in place. Where the
-//! process is killed, each file is old or new, and no object is in neither. Where a step fails, the steps
-//! before it are undone.
+//! Everything is first written beside its place, one text after the other, state at the top of its folder.
+//! Then history, new and changed objects are put in place, then what is removed goes, then state is put in
+//! place. Where the process is killed, each file is old or new, and no object is in neither. Where a step
+//! fails, the steps before it are undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
@@ -120,13 +120,11 @@ impl Writer<'_> {
     }
 
     /// Waits until the disk has what was staged, unless that was waited for file by file.
-    fn wait<'b>(&self, staged: impl Iterator<Item = &'b Staged>) -> Result<(), StoreError> {
+    fn wait<'b>(&'b self, staged: impl Iterator<Item = &'b Staged>) -> Result<(), StoreError> {
         match self.waiting {
             Waiting::Each => Ok(()),
             Waiting::Together => {
-                let folders: BTreeSet<PathBuf> =
-                    staged.map(|staged| self.beside(&staged.target).to_owned()).collect();
-                self.disk.sync_together(folders.iter().map(PathBuf::as_path).collect())
+                self.disk.sync_together(staged.map(|one| self.beside(&one.target)).collect())
             }
         }
     }

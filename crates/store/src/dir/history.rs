@@ -1,8 +1,6 @@
 //! Revisions as files, numbered within a name.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -100,19 +98,11 @@ fn numbered(
 ) -> Result<Vec<(u64, PathBuf)>, StoreError> {
     let folder = folder(store, namespace, name);
     place::check_state_folder(&store.root, &folder)?;
-    let error = |source| StoreError::Read { place: shown(&folder), source };
-    let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(error(source)),
-    };
     let mut numbered = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(error)?.path();
-        let number = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".yaml"));
+    for name in read::names(&folder)? {
         // No revision has a larger number, and the one after it is a number too.
-        if let Some(Ok(number)) = number.map(str::parse::<u32>) {
-            numbered.push((u64::from(number), path));
+        if let Some(Ok(number)) = name.strip_suffix(".yaml").map(str::parse::<u32>) {
+            numbered.push((u64::from(number), folder.join(name)));
         }
     }
     numbered.sort_unstable();

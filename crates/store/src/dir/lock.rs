@@ -95,13 +95,11 @@ impl Drop for Lock {
 fn open(root: &Path, path: &Path) -> Result<File, StoreError> {
     let state = root.join(STATE);
     let ignored = state.join(".gitignore");
-    place::check_state(root, path)?;
-    place::check_state(root, &ignored)?;
     match fs::create_dir(&state) {
         Ok(()) => {}
-        // It was there, or another writer made it just now: what it is is looked at again.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             place::check_state(root, path)?;
+            place::check_state(root, &ignored)?;
         }
         Err(source) => return Err(write_error("make the folder", &state, source)),
     }

@@ -87,15 +87,14 @@ pub(super) fn parse(text: &str) -> Vec<Document> {
 pub(super) fn no_yaml(text: &str) -> Option<(usize, String)> {
     split(text).into_iter().find_map(|span| {
         let before = lines_before(text, span.body.start);
-        let padded = format!("{}{}", "\n".repeat(before), &text[span.body.clone()]);
-        let problem = read::<serde::de::IgnoredAny>(&padded, before + 1).err()?;
+        let body = padded(&text[span.body.clone()], before);
+        let problem = read::<serde::de::IgnoredAny>(&body, before + 1).err()?;
         Some((problem.line, problem.cause))
     })
 }
 
 fn content(body: &str, before: usize, line: usize) -> Result<Content, Problem> {
-    // Blank lines in front let the parser count lines as the file does.
-    let padded = format!("{}{body}", "\n".repeat(before));
+    let padded = padded(body, before);
     let head: Head = read(&padded, line)?;
     let version = head.api_version.unwrap_or_default();
     let kind = head.kind.unwrap_or_default();
@@ -125,6 +124,11 @@ fn content(body: &str, before: usize, line: usize) -> Result<Content, Problem> {
     check_names(&object, line)?;
     let unknown = unknown_fields(&read(&padded, line)?, &object);
     Ok(Content::Ours { object, unknown })
+}
+
+/// Blank lines in front let the parser count lines as the file does.
+fn padded(body: &str, before: usize) -> String {
+    format!("{}{body}", "\n".repeat(before))
 }
 
 fn read<T: DeserializeOwned>(text: &str, line: usize) -> Result<T, Problem> {

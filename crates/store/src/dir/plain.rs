@@ -34,28 +34,12 @@ impl PlainFolder {
 
     /// The names of everything in it that are text, sorted; none where the folder is not there.
     pub fn names(&self) -> Result<Vec<String>, StoreError> {
-        let error = |source| StoreError::Read { place: shown(&self.root), source };
-        let entries = match fs::read_dir(&self.root) {
-            Ok(entries) => entries,
-            Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(source) => return Err(error(source)),
-        };
-        let mut names = Vec::new();
-        for entry in entries {
-            names.extend(entry.map_err(error)?.file_name().into_string());
-        }
-        names.sort_unstable();
-        Ok(names)
+        read::names(&self.root)
     }
 
     /// The text of the file `name`, if it is there.
     pub fn read(&self, name: &str) -> Result<Option<String>, StoreError> {
-        let path = self.file(name)?;
-        let Some(bytes) = read::optional(&path)? else { return Ok(None) };
-        String::from_utf8(bytes).map(Some).map_err(|error| StoreError::Read {
-            place: shown(&path),
-            source: io::Error::new(io::ErrorKind::InvalidData, error),
-        })
+        read::optional_text(&self.file(name)?)
     }
 
     /// Writes the file `name`, and makes the folder where it is not there.

@@ -1,6 +1,6 @@
 //! Reads files that may be anything.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -79,6 +79,31 @@ pub(super) fn optional(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
         return Err(error(io::ErrorKind::FileTooLarge.into()));
     }
     Ok(Some(bytes))
+}
+
+/// The text of a regular file, if it is there.
+pub(super) fn optional_text(path: &Path) -> Result<Option<String>, StoreError> {
+    let Some(bytes) = optional(path)? else { return Ok(None) };
+    String::from_utf8(bytes).map(Some).map_err(|error| StoreError::Read {
+        place: shown(path),
+        source: io::Error::new(io::ErrorKind::InvalidData, error),
+    })
+}
+
+/// The names of everything in a folder that are text; none where the folder is not there.
+pub(super) fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
+    let error = |source| StoreError::Read { place: shown(folder), source };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(error(source)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.extend(entry.map_err(error)?.file_name().into_string());
+    }
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// What stands for these bytes.
