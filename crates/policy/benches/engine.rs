@@ -71,7 +71,7 @@ fn updates(criterion: &mut Criterion) {
         bencher.iter(|| {
             at += 1;
             let mut policy = cluster_policy(at % size.cluster_policies, Shape::Mixed);
-            policy.priority += i32::from(at % 2 == 0);
+            policy.priority += i32::try_from(at).unwrap();
             engine.apply_cluster_policy(policy);
             snapshot = engine.publish();
         });

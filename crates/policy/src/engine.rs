@@ -132,6 +132,9 @@ impl Engine {
     pub fn apply_network_policy(&mut self, policy: impl Into<Arc<NetworkPolicy>>) {
         let policy = policy.into();
         let key = (policy.namespace.clone(), policy.name.clone());
+        if self.cluster.network_policies.get(&key) == Some(&policy) {
+            return;
+        }
         let namespaces = Namespaces::Named(policy.namespace.clone());
         let subject = Scope { namespaces, pods: policy.pods.clone() };
         let peers = [Side::Egress, Side::Ingress].map(|side| {
@@ -155,6 +158,9 @@ impl Engine {
     pub fn apply_cluster_policy(&mut self, policy: impl Into<Arc<ClusterPolicy>>) {
         let policy = policy.into();
         let key = (policy.kind.clone(), policy.name.clone());
+        if self.cluster.cluster_policies.get(&key) == Some(&policy) {
+            return;
+        }
         let peers = [Side::Egress, Side::Ingress].map(|side| {
             let rules = policy.rules(side).iter();
             rules.map(|rule| cluster_peers(&rule.peers)).collect()

@@ -56,6 +56,9 @@ impl Engine {
 
     /// A node is there, or is another than before.
     pub fn apply_node(&mut self, node: Node) {
+        if self.cluster.nodes.get(&node.name) == Some(&node) {
+            return;
+        }
         self.delete_node(&node.name);
         for address in &node.addresses {
             self.claims.nodes.entry(*address).or_default().insert(node.name.clone());
