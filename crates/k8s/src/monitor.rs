@@ -1,5 +1,6 @@
 //! What policies would do to traffic that was seen.
 
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -10,8 +11,10 @@ use netenf_api::{
 };
 use netenf_learn as learn;
 use netenf_learn::Directory as _;
-use netenf_learn::proposal::{Denial, Outcome, SeenEdge, SeenEnd};
-use netenf_policy::{Connection, Decision, End, NetworkPolicy, Pod, Reason, Verdict, evaluate};
+use netenf_learn::proposal::{Denial, Funnel, Outcome, SeenEdge, SeenEnd};
+use netenf_policy::{
+    Connection, Decision, End, NetworkPolicy, Pod, Protocol, Reason, Verdict, evaluate,
+};
 
 use crate::index::Index;
 use crate::merge::istio_allows;
@@ -82,6 +85,18 @@ impl Guard {
     }
 }
 
+// === impl Denied ===
+
+impl Denied {
+    /// The end that the workload of the policy talks to.
+    pub(crate) fn other_end(&self) -> &learn::proposal::Peer {
+        match self.direction {
+            Direction::Egress => &self.edge.destination.peer,
+            Direction::Ingress => &self.edge.source.peer,
+        }
+    }
+}
+
 /// Judges what was learned by policies of ours: the traffic that they do not allow (see [`denied`]), and
 /// what a source reports as denied by them. The observations of both move in the funnel from where the
 /// learner counted them to the violations.
@@ -96,31 +111,48 @@ pub fn judge(
     for edge in &outcome.edges {
         let found = judges.denied(edge);
         if !found.is_empty() {
-            let funnel = &mut outcome.funnel;
-            let from = match edge.skipped {
-                Some(skip) => funnel.skipped.entry(skip.name()).or_default(),
-                None if edge.learned => &mut funnel.learned,
-                None => &mut funnel.uncovered,
-            };
-            let moved = edge.observations.min(*from);
-            *from -= moved;
-            funnel.violations += moved;
+            move_to_violations(&mut outcome.funnel, edge);
         }
         all.extend(found);
     }
     for denial in &outcome.denials {
-        let found = judges.reported(denial);
+        let Some(edge) = attempted(denial) else { continue };
+        let found = judges.reported(denial, &edge);
         if !found.is_empty() {
-            let funnel = &mut outcome.funnel;
-            let from = funnel.skipped.entry(learn::classify::Skip::Denied.name()).or_default();
-            let moved = denial.observations.min(*from);
-            *from -= moved;
-            funnel.violations += moved;
+            move_to_violations(&mut outcome.funnel, &edge);
         }
         all.extend(found);
     }
     outcome.funnel.skipped.retain(|_, count| *count > 0);
     all
+}
+
+fn move_to_violations(funnel: &mut Funnel, edge: &SeenEdge) {
+    let from = match edge.skipped {
+        Some(skip) => funnel.skipped.entry(skip.name()).or_default(),
+        None if edge.learned => &mut funnel.learned,
+        None => &mut funnel.uncovered,
+    };
+    let moved = edge.observations.min(*from);
+    *from -= moved;
+    funnel.violations += moved;
+}
+
+/// What would have been seen, had it not been denied; `None` where that is not told in full.
+fn attempted(denial: &Denial) -> Option<SeenEdge> {
+    Some(SeenEdge {
+        source: Arc::new(denial.source.clone()),
+        destination: Arc::new(denial.destination.clone()),
+        protocol: denial.protocol?,
+        port: denial.port?,
+        count: denial.count,
+        observations: denial.observations,
+        learned: false,
+        skipped: Some(learn::classify::Skip::Denied),
+        port_names: Vec::new(),
+        first: denial.first,
+        last: denial.last,
+    })
 }
 
 /// The traffic that `guards` would deny, and `others` (native policies) do not already allow. Each
@@ -140,6 +172,8 @@ struct Judges<'a> {
     index: &'a Index,
     guards: &'a [Guard],
     policies: Vec<NetworkPolicy>,
+    /// Places among `guards` of those that are in `policies`, by `namespace/name`.
+    places: HashMap<String, Vec<usize>>,
 }
 
 // === impl Judges ===
@@ -147,11 +181,17 @@ struct Judges<'a> {
 impl<'a> Judges<'a> {
     fn new(index: &'a Index, guards: &'a [Guard], others: &[NetworkPolicy]) -> Self {
         let mut policies: Vec<NetworkPolicy> = others.to_vec();
-        policies.extend(guards.iter().filter_map(|guard| match &guard.body {
-            Body::Kubernetes(policy) => Some(policy.clone()),
-            Body::Istio(..) => None,
-        }));
-        Self { index, guards, policies }
+        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        for (place, guard) in guards.iter().enumerate() {
+            if let Body::Kubernetes(policy) = &guard.body {
+                policies.push(policy.clone());
+                places
+                    .entry(format!("{}/{}", guard.namespace, guard.name))
+                    .or_default()
+                    .push(place);
+            }
+        }
+        Self { index, guards, policies, places }
     }
 
     /// The policies of ours that do not allow `edge`.
@@ -161,13 +201,9 @@ impl<'a> Judges<'a> {
         let sides = [(Direction::Egress, &verdict.egress), (Direction::Ingress, &verdict.ingress)];
         for (direction, decision) in sides {
             let Reason::NoRule { policies: blamed } = &decision.reason else { continue };
-            let ours = self.guards.iter().filter(|guard| {
-                matches!(guard.body, Body::Kubernetes(_))
-                    && blamed
-                        .iter()
-                        .any(|one| **one == *format!("{}/{}", guard.namespace, guard.name))
-            });
-            found.extend(ours.map(|guard| guard.denied(direction, edge)));
+            let ours = blamed.iter().filter_map(|one| self.places.get(&**one)).flatten();
+            let ours: BTreeSet<usize> = ours.copied().collect();
+            found.extend(ours.into_iter().map(|place| self.guards[place].denied(direction, edge)));
         }
         found.extend(denied_by_istio(self.guards, edge));
         found
@@ -176,31 +212,17 @@ impl<'a> Judges<'a> {
     /// The policies of ours that are to blame for a denial: the one that the source names, or, where it
     /// names none, those that do not allow the connection on the side that reported it. A policy that
     /// only monitors is among them: it would have denied the connection too.
-    fn reported(&self, denial: &Denial) -> Vec<Denied> {
-        let Some((protocol, port)) = denial.protocol.zip(denial.port) else { return Vec::new() };
-        let edge = SeenEdge {
-            source: Arc::new(denial.source.clone()),
-            destination: Arc::new(denial.destination.clone()),
-            protocol,
-            port,
-            count: denial.count,
-            observations: denial.observations,
-            learned: false,
-            skipped: Some(learn::classify::Skip::Denied),
-            port_names: Vec::new(),
-            first: denial.first,
-            last: denial.last,
-        };
+    fn reported(&self, denial: &Denial, edge: &SeenEdge) -> Vec<Denied> {
         let reported = denial.direction.map(render::direction);
         let Some(by) = &denial.by else {
-            let mut found = self.denied(&edge);
+            let mut found = self.denied(edge);
             found.retain(|one| reported.is_none_or(|direction| direction == one.direction));
             return found;
         };
         let named = self.guards.iter().filter(|guard| {
             by.namespace.as_deref() == Some(guard.namespace.as_str()) && *by.name == *guard.name
         });
-        named.map(|guard| guard.denied(reported.unwrap_or(guard.direction()), &edge)).collect()
+        named.map(|guard| guard.denied(reported.unwrap_or(guard.direction()), edge)).collect()
     }
 }
 
@@ -228,9 +250,11 @@ fn denied_by_istio(guards: &[Guard], edge: &SeenEdge) -> Vec<Denied> {
 /// them: a side allows the edge if it allows one.
 fn verdict(index: &Index, policies: &[NetworkPolicy], edge: &SeenEdge) -> Verdict {
     let mut best: Option<Verdict> = None;
-    for source in ends(index, edge, &edge.source) {
-        for destination in ends(index, edge, &edge.destination) {
-            let (source, protocol, port) = (source.clone(), edge.protocol, edge.port);
+    let (protocol, port) = (edge.protocol, edge.port);
+    let destinations = ends(index, &edge.destination, named_ports(edge));
+    for source in ends(index, &edge.source, Vec::new()) {
+        for destination in &destinations {
+            let (source, destination) = (source.clone(), destination.clone());
             let verdict = evaluate(policies, &Connection { source, destination, protocol, port });
             best = Some(match best {
                 None => verdict,
@@ -249,15 +273,20 @@ fn better(one: Decision, other: Decision) -> Decision {
     if other.allowed && !one.allowed { other } else { one }
 }
 
-fn ends(index: &Index, edge: &SeenEdge, end: &SeenEnd) -> Vec<End> {
+type NamedPort = (Arc<str>, Protocol, u16);
+
+/// What the destination calls the port.
+fn named_ports(edge: &SeenEdge) -> Vec<NamedPort> {
+    edge.port_names.iter().map(|name| (name.clone(), edge.protocol, edge.port)).collect()
+}
+
+fn ends(index: &Index, end: &SeenEnd, ports: Vec<NamedPort>) -> Vec<End> {
     if let (Some(namespace), Some(labels)) = (&end.peer.namespace, &end.labels) {
-        let named =
-            edge.port_names.iter().filter(|_| std::ptr::eq(end, &raw const *edge.destination));
         return vec![End::Pod(Pod {
             namespace: namespace.clone(),
             namespace_labels: index.namespace_labels(namespace),
             labels: labels.clone(),
-            ports: named.map(|name| (name.clone(), edge.protocol, edge.port)).collect(),
+            ports,
             ..Pod::default()
         })];
     }
@@ -281,16 +310,12 @@ fn ends(index: &Index, edge: &SeenEdge, end: &SeenEnd) -> Vec<End> {
 /// source that tells no times is as of 1970.
 pub fn violation(denied: &Denied, mode: Mode) -> Option<Violation> {
     let edge = &denied.edge;
-    let peer = match denied.direction {
-        Direction::Egress => &edge.destination.peer,
-        Direction::Ingress => &edge.source.peer,
-    };
     // What becomes known of a peer later does not make it another.
     let peer = learn::proposal::Peer {
         addresses: Vec::new(),
         names: Vec::new(),
         service: None,
-        ..peer.clone()
+        ..denied.other_end().clone()
     };
     let key = format!(
         "{}/{} {} {:?} {:?} {}",

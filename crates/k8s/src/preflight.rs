@@ -207,21 +207,24 @@ fn traffic(facts: &Facts<'_>) -> Item {
             "recorded connections that would be denied: unknown, none is recorded".to_owned();
         return item("traffic", Verdict::Warn, message);
     };
-    let listed = |one: &Denied| listed(facts.object.uncovered(), one);
-    let count: u64 = denied.iter().map(|one| one.edge.count).sum();
+    let uncovered = facts.object.uncovered();
+    let denied: Vec<(&Denied, Option<&UncoveredPeer>)> =
+        denied.iter().map(|one| (one, listed(uncovered, one))).collect();
+    let count: u64 = denied.iter().map(|(one, _)| one.edge.count).sum();
     let message = format!("recorded connections that would be denied: {count}");
     if denied.is_empty() {
         return item("traffic", Verdict::Pass, message);
     }
-    let known = denied.iter().filter(|one| listed(one).is_some());
-    let known: u64 = known.map(|one| one.edge.count).sum();
+    let known = denied.iter().filter(|(_, item)| item.is_some());
+    let known: u64 = known.map(|(one, _)| one.edge.count).sum();
     let message = format!("{message}, listed as uncovered: {known}");
-    if denied.iter().all(|one| listed(one).is_some_and(|item| item.accepted)) {
-        let line = |one| listed(one).map(|item| format!("{} [{}]", connection(one), item.id));
-        let details = denied.iter().filter_map(line).collect();
+    if denied.iter().all(|(_, item)| item.is_some_and(|item| item.accepted)) {
+        let listed = denied.iter().filter_map(|(one, item)| item.map(|item| (one, item)));
+        let details = listed.map(|(one, item)| format!("{} [{}]", connection(one), item.id));
+        let details = details.collect();
         return Item { details, ..item("traffic", Verdict::Accepted, message) };
     }
-    let hint = if denied.iter().all(|one| listed(one).is_some()) {
+    let hint = if denied.iter().all(|(_, item)| item.is_some()) {
         "allow or accept what is listed as uncovered"
     } else {
         "kubectl netenf diff --against-traffic lists them; accept with --accept traffic"
@@ -232,10 +235,7 @@ fn traffic(facts: &Facts<'_>) -> Item {
 /// The uncovered item that tells of the connection.
 pub fn listed<'a>(uncovered: &'a [UncoveredPeer], denied: &Denied) -> Option<&'a UncoveredPeer> {
     let edge = &denied.edge;
-    let peer = render::peer(match denied.direction {
-        Direction::Egress => &edge.destination.peer,
-        Direction::Ingress => &edge.source.peer,
-    });
+    let peer = render::peer(denied.other_end());
     let protocol = render::protocol(edge.protocol);
     uncovered.iter().find(|item| {
         (item.port, item.protocol) == (Some(edge.port), protocol) && tells_of(&item.peer, &peer)
@@ -246,8 +246,9 @@ fn tells_of(item: &PeerRef, seen: &PeerRef) -> bool {
     let addressed = seen.address.as_ref().is_some_and(|address| {
         item.address.as_ref() == Some(address) || item.addresses.contains(address)
     });
-    let name = |peer: &PeerRef| (peer.kind.clone(), peer.namespace.clone(), peer.name.clone());
-    let named = name(item) == name(seen) && item.name.is_some();
+    let named = (&item.kind, &item.namespace, &item.name)
+        == (&seen.kind, &seen.namespace, &seen.name)
+        && item.name.is_some();
     let is_api_server = |peer: &PeerRef| peer.kind.as_deref() == Some("ApiServer");
     addressed || named || (is_api_server(item) && is_api_server(seen))
 }
