@@ -2,12 +2,13 @@
 
 use jiff::Timestamp as Time;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, Time as ApiTime};
-use netenf_api::Backend;
+use netenf_api::{Backend, WorkloadNetworkPolicyProposalStatus};
 use netenf_learn as learn;
 use netenf_learn::label::is_volatile;
-use netenf_learn::proposal::Denial;
+use netenf_learn::proposal::{Denial, Proposal};
 use netenf_learn::wording::count;
 
+use crate::lower;
 use crate::render::time;
 
 /// Selectors come from labels in flows, not from the workload's object.
@@ -22,8 +23,33 @@ const TRUNCATED: &str = "Truncated";
 /// How long nothing new must have come for a proposal to be called stable.
 const QUIET: i128 = 3_600_000_000_000;
 
+/// What learning says of a proposal with that status and that selector, which may come from labels in
+/// flows; `cut` tells what is over a limit, in words.
+pub(crate) fn learned(
+    status: &WorkloadNetworkPolicyProposalStatus,
+    fresh: &Proposal,
+    (selector, is_inferred): (Option<&LabelSelector>, bool),
+    cut: &[String],
+    last: Option<learn::Timestamp>,
+) -> Vec<Condition> {
+    let counts = (status.rules.len(), status.uncovered.len());
+    let (newest, new) = (last.and_then(time), status.last_new_rule.as_ref());
+    // What is known of the workload's selector is not true of another.
+    let is_own = selector.is_some_and(|own| lower::selector(own).0 == fresh.selector.selector);
+    let also: &[learn::Workload] = if is_own { &fresh.selector.also } else { &[] };
+    let all = [
+        blocked(&fresh.denials, last),
+        is_inferred.then(|| selector_inferred(last)),
+        selector_shared(also, last),
+        selector_volatile(selector, last),
+        stable(newest.as_ref(), new, counts),
+        truncated(cut, last),
+    ];
+    all.into_iter().flatten().collect()
+}
+
 /// Denials by policies of others while learning (case B82).
-pub(crate) fn blocked(denials: &[Denial], last: Option<learn::Timestamp>) -> Option<Condition> {
+fn blocked(denials: &[Denial], last: Option<learn::Timestamp>) -> Option<Condition> {
     let all = denials.iter().map(|denial| {
         let unnamed = || "a policy that the source does not name".to_owned();
         let by = denial.by.as_ref().map_or_else(unnamed, ToString::to_string);
@@ -49,10 +75,7 @@ pub(crate) fn selector_inferred(last: Option<learn::Timestamp>) -> Condition {
 }
 
 /// The selector selects pods of other workloads too.
-pub(crate) fn selector_shared(
-    also: &[learn::Workload],
-    last: Option<learn::Timestamp>,
-) -> Option<Condition> {
+fn selector_shared(also: &[learn::Workload], last: Option<learn::Timestamp>) -> Option<Condition> {
     let message = format!(
         "the workload's selector selects {} too: the policy acts on their pods as well",
         learn::proposal::listed(also)
@@ -61,7 +84,7 @@ pub(crate) fn selector_shared(
 }
 
 /// The selector holds labels that change from rollout to rollout.
-pub(crate) fn selector_volatile(
+fn selector_volatile(
     selector: Option<&LabelSelector>,
     last: Option<learn::Timestamp>,
 ) -> Option<Condition> {
@@ -73,7 +96,7 @@ pub(crate) fn selector_volatile(
 }
 
 /// Whether nothing new came for a while; not known where times are not.
-pub(crate) fn stable(
+fn stable(
     last: Option<&ApiTime>,
     new: Option<&ApiTime>,
     (rules, uncovered): (usize, usize),

@@ -5,9 +5,9 @@
 //! changed is theirs (DESIGN §5). What learning wrote stands in the status; where the spec says something
 //! else by now, a person said it.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, Time};
 use netenf_api::{
-    Backend, Provenance, RuleEvidence, UncoveredPeer, Violation, WorkloadNetworkPolicy,
+    Provenance, RuleEvidence, UncoveredPeer, Violation, WorkloadNetworkPolicy,
     WorkloadNetworkPolicyProposal, WorkloadNetworkPolicyProposalSpec,
     WorkloadNetworkPolicyProposalStatus, WorkloadNetworkPolicyStatus,
 };
@@ -41,16 +41,14 @@ pub fn merge(
 ) -> WorkloadNetworkPolicyProposal {
     let mut merged = stored.clone();
     let known = stored.status.clone().unwrap_or_default();
-    if stored.spec.backend != backend(fresh.backend) {
+    if stored.spec.backend != render::backend(fresh.backend) {
         let status = merged.status.get_or_insert_default();
         let other = condition::other_backend(stored.spec.backend, last);
         status.conditions = condition::put(&known.conditions, other);
         return merged;
     }
-    let rendered = render::proposal(fresh, last);
-    let mut status = rendered.status.unwrap_or_default();
-    merged.spec.target_ref = merged.spec.target_ref.or(rendered.spec.target_ref);
-    merged.spec.direction = merged.spec.direction.or(rendered.spec.direction);
+    merged.spec.target_ref = merged.spec.target_ref.or(render::target_ref(&fresh.subject));
+    merged.spec.direction = merged.spec.direction.or(Some(render::direction(fresh.direction)));
 
     let before = cover(&merged, fresh.direction);
     let mut rules = known.rules.clone();
@@ -60,56 +58,37 @@ pub fn merge(
     rule::limit(fresh, &mut fates, &mut room);
     rule::write(&mut merged.spec, fresh, &fates);
     let (selector, is_inferred) = take_selector(&mut merged.spec, &known, fresh);
-    status.selector = selector;
 
     let after = cover(&merged, fresh.direction);
-    status.rules = status::evidence(rules, fresh, &fates, &mut room);
-    let (mut items, mut new) = (known.uncovered, status.uncovered);
+    let mut rules = status::evidence(rules, fresh, &fates, &mut room);
+    let (mut items, mut new) = (known.uncovered, render::uncovered(fresh));
     let allowed = status::take_allowed(&after, &mut items);
     for item in allowed.into_iter().chain(status::take_allowed(&after, &mut new)) {
-        status::note(&mut status.rules, item);
+        status::note(&mut rules, item);
     }
-    status.rules.sort_by_cached_key(render::rule_key);
+    rules.sort_by_cached_key(render::rule_key);
     let identity = identity(fresh);
     new.extend(room.uncovered(&identity));
     let (uncovered, unlisted) = status::uncovered(items, new, &identity, caps.uncovered);
-    status.uncovered = uncovered;
-    status.suggestions =
-        status::suggestions(known.suggestions, status.suggestions, &status.rules, &after);
-    status.learned_since = earlier(known.learned_since, status.learned_since);
-    status.last_new_rule = last_new_rule(&status.rules).or(known.last_new_rule);
-    status.gaps = status::gaps(known.gaps, status.gaps);
-    let cut = fresh.truncated.iter().cloned().chain(room.told()).chain(unlisted).collect();
-    let now = conditions(&merged.spec, &status, fresh, (is_inferred, cut), last);
+    let suggestions = render::suggestions(fresh);
+    let mut status = WorkloadNetworkPolicyProposalStatus {
+        selector,
+        uncovered,
+        suggestions: status::suggestions(known.suggestions, suggestions, &rules, &after),
+        learned_since: earlier(known.learned_since, fresh.learned_since.and_then(render::time)),
+        last_new_rule: last_new_rule(&rules).or(known.last_new_rule),
+        gaps: status::gaps(known.gaps, render::gaps(fresh)),
+        rules,
+        ..WorkloadNetworkPolicyProposalStatus::default()
+    };
+    let cut: Vec<String> =
+        fresh.truncated.iter().cloned().chain(room.told()).chain(unlisted).collect();
+    let own = (selector_of(&merged.spec), is_inferred);
+    let now = condition::learned(&status, fresh, own, &cut, last);
     status.conditions = condition::renewed(&known.conditions, now);
     status.recount();
     merged.status = Some(status);
     merged
-}
-
-/// What learning says of the merged object: whether its selector is inferred, and what was cut, in words.
-fn conditions(
-    spec: &WorkloadNetworkPolicyProposalSpec,
-    status: &WorkloadNetworkPolicyProposalStatus,
-    fresh: &Proposal,
-    (is_inferred, cut): (bool, Vec<String>),
-    last: Option<learn::Timestamp>,
-) -> Vec<Condition> {
-    let counts = (status.rules.len(), status.uncovered.len());
-    let (newest, new) = (last.and_then(render::time), status.last_new_rule.as_ref());
-    // What is known of the workload's selector is not true of another.
-    let own = selector_of(spec);
-    let is_own = own.is_some_and(|own| lower::selector(own).0 == fresh.selector.selector);
-    let also: &[learn::Workload] = if is_own { &fresh.selector.also } else { &[] };
-    let all = [
-        condition::blocked(&fresh.denials, last),
-        is_inferred.then(|| condition::selector_inferred(last)),
-        condition::selector_shared(also, last),
-        condition::selector_volatile(own, last),
-        condition::stable(newest.as_ref(), new, counts),
-        condition::truncated(&cut, last),
-    ];
-    all.into_iter().flatten().collect()
 }
 
 /// Lists in the policy of a workload what is learned of it and has no rule. Its rules are a person's by
@@ -126,7 +105,7 @@ pub fn merge_uncovered(
     let namespace = stored.metadata.namespace.as_deref().unwrap_or_default();
     let spec = &stored.spec;
     let status = merged.status.get_or_insert_default();
-    if spec.backend != backend(fresh.backend) {
+    if spec.backend != render::backend(fresh.backend) {
         let other = condition::other_backend(spec.backend, last);
         status.conditions = condition::put(&known.conditions, other);
         return merged;
@@ -140,9 +119,8 @@ pub fn merge_uncovered(
                 && stands_for(&item.peer, other_end(one))
         })
     };
-    let rendered = render::proposal(fresh, last).status.unwrap_or_default();
-    status.gaps = status::gaps(known.gaps, rendered.gaps);
-    let mut new = rendered.uncovered;
+    status.gaps = status::gaps(known.gaps, render::gaps(fresh));
+    let mut new = render::uncovered(fresh);
     new.retain(|item| !is_violation(item));
     status::take_allowed(&cover, &mut new);
     let mut items = known.uncovered;
@@ -259,13 +237,6 @@ fn identity(fresh: &Proposal) -> String {
 fn last_new_rule(rules: &[RuleEvidence]) -> Option<Time> {
     let learned = rules.iter().filter(|rule| rule.provenance != Provenance::Infrastructure);
     learned.filter_map(|rule| rule.first_seen.clone()).max_by_key(|time| time.0)
-}
-
-fn backend(backend: learn::Backend) -> Backend {
-    match backend {
-        learn::Backend::Kubernetes => Backend::Kubernetes,
-        learn::Backend::Istio => Backend::Istio,
-    }
 }
 
 #[cfg(test)]

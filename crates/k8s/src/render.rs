@@ -9,7 +9,7 @@ use k8s_openapi::api::networking::v1::{
     NetworkPolicyPort, NetworkPolicySpec,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
-    Condition, LabelSelector, LabelSelectorRequirement, ObjectMeta, Time as ApiTime,
+    LabelSelector, LabelSelectorRequirement, ObjectMeta, Time as ApiTime,
 };
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use netenf_api::istio::{IstioFrom, IstioOperation, IstioRule, IstioSource, IstioTo};
@@ -39,17 +39,15 @@ pub fn proposal(
     proposal: &model::Proposal,
     last: Option<learn::Timestamp>,
 ) -> WorkloadNetworkPolicyProposal {
-    let mut object = WorkloadNetworkPolicyProposal {
+    WorkloadNetworkPolicyProposal {
         metadata: ObjectMeta {
             name: Some(learn::name::policy_name(&proposal.subject, proposal.direction)),
             namespace: Some(proposal.subject.namespace.to_string()),
             ..ObjectMeta::default()
         },
         spec: spec(proposal),
-        status: None,
-    };
-    object.status = Some(status(proposal, last));
-    object
+        status: Some(status(proposal, last)),
+    }
 }
 
 /// The API's word for a direction.
@@ -131,11 +129,15 @@ fn spec(proposal: &model::Proposal) -> WorkloadNetworkPolicyProposalSpec {
         }
         learn::Backend::Istio => WorkloadNetworkPolicyProposalSpec::istio(istio(proposal)),
     };
-    let kind = proposal.subject.kind.parse::<TargetKind>().ok();
-    let name = proposal.subject.name.to_string();
-    spec.target_ref = kind.map(|kind| TargetRef { kind, name });
+    spec.target_ref = target_ref(&proposal.subject);
     spec.direction = Some(direction(proposal.direction));
     spec
+}
+
+/// What names the workload in a spec, where it is of a kind that one can name.
+pub(crate) fn target_ref(subject: &learn::Workload) -> Option<TargetRef> {
+    let kind = subject.kind.parse::<TargetKind>().ok()?;
+    Some(TargetRef { kind, name: subject.name.to_string() })
 }
 
 fn network_policy(proposal: &model::Proposal) -> NetworkPolicySpec {
@@ -148,13 +150,12 @@ fn network_policy(proposal: &model::Proposal) -> NetworkPolicySpec {
             chunks.map(move |ports| (peer.clone(), ports.iter().map(port).collect()))
         })
         .collect();
-    let some = |empty: bool| !empty;
     let mut spec = NetworkPolicySpec {
         pod_selector: Some(selector(&proposal.selector.selector)),
         policy_types: Some(vec![direction(proposal.direction).to_string()]),
         ..NetworkPolicySpec::default()
     };
-    let any = some(rules.is_empty());
+    let any = !rules.is_empty();
     match proposal.direction {
         learn::Direction::Egress => {
             let rules = rules.into_iter().map(|(peer, ports)| NetworkPolicyEgressRule {
@@ -230,17 +231,20 @@ fn status(
     last: Option<learn::Timestamp>,
 ) -> WorkloadNetworkPolicyProposalStatus {
     let mut status = WorkloadNetworkPolicyProposalStatus {
-        conditions: conditions(proposal, last),
         selector: Some(selector(&proposal.selector.selector)),
         rules: proposal.evidence.iter().map(evidence).collect(),
-        uncovered: proposal.uncovered.iter().map(uncovered).collect(),
-        suggestions: proposal.suggestions.iter().map(suggestion).collect(),
+        uncovered: uncovered(proposal),
+        suggestions: suggestions(proposal),
         learned_since: proposal.learned_since.and_then(time),
         last_new_rule: proposal.last_new_rule.and_then(time),
-        gaps: proposal.gaps.iter().map(gap).collect(),
+        gaps: gaps(proposal),
         ..WorkloadNetworkPolicyProposalStatus::default()
     };
     status.rules.sort_by_cached_key(rule_key);
+    let is_inferred = proposal.selector.origin == learn::SelectorOrigin::Inferred;
+    let own = (status.selector.as_ref(), is_inferred);
+    status.conditions =
+        condition::learned(&status, proposal, own, proposal.truncated.as_slice(), last);
     status.recount();
     status
 }
@@ -262,23 +266,6 @@ pub(crate) fn meant_by(peer: &PeerRef) -> PeerRef {
 pub(crate) fn is_one_peer(one: &PeerRef, other: &PeerRef) -> bool {
     (&one.kind, &one.namespace, &one.name) == (&other.kind, &other.namespace, &other.name)
         && (&one.identity, &one.address) == (&other.identity, &other.address)
-}
-
-/// What a reviewer must know of the proposal as a whole.
-fn conditions(proposal: &model::Proposal, last: Option<learn::Timestamp>) -> Vec<Condition> {
-    let is_inferred = proposal.selector.origin == learn::SelectorOrigin::Inferred;
-    let own = selector(&proposal.selector.selector);
-    let counts = (proposal.evidence.len(), proposal.uncovered.len());
-    let new = proposal.last_new_rule.and_then(time);
-    let all = [
-        condition::blocked(&proposal.denials, last),
-        is_inferred.then(|| condition::selector_inferred(last)),
-        condition::selector_shared(&proposal.selector.also, last),
-        condition::selector_volatile(Some(&own), last),
-        condition::stable(last.and_then(time).as_ref(), new.as_ref(), counts),
-        condition::truncated(proposal.truncated.as_slice(), last),
-    ];
-    all.into_iter().flatten().collect()
 }
 
 /// Evidence as the API has it.
@@ -316,7 +303,22 @@ fn pod_selector(rule: &RulePeer) -> Option<LabelSelector> {
     }
 }
 
-fn uncovered(uncovered: &model::Uncovered) -> UncoveredPeer {
+/// What has no rule.
+pub(crate) fn uncovered(proposal: &model::Proposal) -> Vec<UncoveredPeer> {
+    proposal.uncovered.iter().map(uncovered_peer).collect()
+}
+
+/// Ranges that could stand for many ports.
+pub(crate) fn suggestions(proposal: &model::Proposal) -> Vec<Suggestion> {
+    proposal.suggestions.iter().map(suggestion).collect()
+}
+
+/// Times and nodes that learning did not see.
+pub(crate) fn gaps(proposal: &model::Proposal) -> Vec<Gap> {
+    proposal.gaps.iter().map(gap).collect()
+}
+
+fn uncovered_peer(uncovered: &model::Uncovered) -> UncoveredPeer {
     UncoveredPeer {
         id: uncovered.id.clone(),
         peer: peer(&uncovered.peer),

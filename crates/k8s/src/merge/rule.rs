@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::networking::v1::{NetworkPolicyPeer, NetworkPolicySpec};
+use k8s_openapi::api::networking::v1::NetworkPolicyPeer;
 use netenf_api::{PeerRef, RuleEvidence, WorkloadNetworkPolicyProposalSpec};
-use netenf_learn::Direction;
 use netenf_learn::proposal::{Evidence, Proposal, Provenance, RulePeer};
 
 use super::cover::{self, Cover};
@@ -26,6 +25,15 @@ pub(super) enum Fate {
     Widened(NetworkPolicyPeer),
     /// It is new and over a limit.
     Cut,
+}
+
+// === impl Fate ===
+
+impl Fate {
+    /// Whether the spec gets the rule as it is learned.
+    pub(super) fn is_written(&self) -> bool {
+        matches!(self, Self::New | Self::Widened(_))
+    }
 }
 
 /// Marks what a person took out of the body since it was learned, and what they put back.
@@ -131,31 +139,29 @@ pub(super) fn write(
             }
         }
     }
-    let Some(policy) = &mut spec.kubernetes else { return };
+    // What nothing is written into stays as it is, to the letter.
+    let Some(policy) = spec.kubernetes.as_mut().filter(|_| fates.iter().any(Fate::is_written))
+    else {
+        return;
+    };
+    let direction = render::direction(fresh.direction);
+    let mut rules = rule::take(policy, direction);
     let mut replaced = BTreeSet::new();
     for (one, fate) in decided() {
         let Some(peer) = render::network_policy_peer(&one.rule) else { continue };
         match fate {
             Fate::New => {
                 let port = rule::port(render::protocol(one.protocol), Some(one.port), None);
-                edit(policy, fresh.direction, |rules| {
-                    rule::add(rules, peer, port);
-                });
+                rule::add(&mut rules, peer, port);
             }
             Fate::Widened(written) => {
-                if replaced.insert((&one.rule, one.peer.clone())) {
-                    edit(policy, fresh.direction, |rules| replace(rules, written, &peer));
+                if replaced.insert((&one.rule, &one.peer)) {
+                    replace(&mut rules, written, &peer);
                 }
             }
             Fate::Present | Fate::Refused | Fate::Cut => {}
         }
     }
-}
-
-fn edit(policy: &mut NetworkPolicySpec, direction: Direction, change: impl FnOnce(&mut Vec<Rule>)) {
-    let direction = render::direction(direction);
-    let mut rules = rule::take(policy, direction);
-    change(&mut rules);
     rule::put(policy, direction, rules);
 }
 

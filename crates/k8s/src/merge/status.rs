@@ -36,11 +36,10 @@ pub(super) fn evidence(
     let mut merged = known;
     for (one, fate) in fresh.evidence.iter().zip(fates) {
         let rule = RuleEvidence { refused: *fate == Fate::Refused, ..render::evidence(one) };
-        let is_written = matches!(fate, Fate::New | Fate::Widened(_));
         match merged.iter_mut().find(|known| is_entry_of(known, &rule, &one.rule)) {
             Some(known) => {
                 known.refused = rule.refused;
-                if is_written || known.selector.is_none() {
+                if fate.is_written() || known.selector.is_none() {
                     known.selector.clone_from(&rule.selector);
                 }
                 add(known, rule);

@@ -1,3 +1,4 @@
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use netenf_learn::observation::DropReason;
 use netenf_learn::{
     Backend, Config, Endpoint, Event, Learner, NoObjects, Observation, PodName, Provider, TcpFlags,
