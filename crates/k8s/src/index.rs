@@ -13,6 +13,7 @@ use netenf_learn::{Timestamp, Workload};
 use netenf_policy::{Labels, Protocol, Selector};
 
 use crate::object::{Diagnostic, Object};
+use crate::render::NAMESPACE_NAME;
 
 mod apply;
 mod directory;
@@ -175,14 +176,9 @@ impl Index {
 
     /// Labels of a namespace; every namespace carries its own name (Kubernetes sets it).
     pub fn namespace_labels(&self, namespace: &str) -> Labels {
-        let own = ("kubernetes.io/metadata.name", namespace);
+        let own = (NAMESPACE_NAME, namespace);
         let known = self.namespaces.get(namespace);
         known.into_iter().flat_map(Labels::iter).chain([own]).collect()
-    }
-
-    /// Labels that the workload's pods carry.
-    pub fn pod_labels(&self, workload: &Workload) -> Option<Labels> {
-        self.workloads.get(workload).map(|entry| entry.labels.clone())
     }
 
     /// Every workload that is known by its object, sorted.
@@ -207,11 +203,7 @@ impl Index {
 
     /// Addresses of a node from its status, sorted.
     pub fn addresses_of_node(&self, name: &str) -> Vec<IpAddr> {
-        let own = self.node_addresses.iter();
-        let own = own.filter(|(_, (node, kind))| &**node == name && *kind == NodeAddress::Own);
-        let mut addresses: Vec<IpAddr> = own.map(|(address, _)| *address).collect();
-        addresses.sort_unstable();
-        addresses
+        self.addresses_of_nodes(|node, kind| node == name && kind == NodeAddress::Own)
     }
 
     /// The topmost owner of `workload`.
@@ -222,6 +214,28 @@ impl Index {
             top = owner;
         }
         top.clone()
+    }
+
+    fn addresses_of_nodes(&self, is_wanted: impl Fn(&str, NodeAddress) -> bool) -> Vec<IpAddr> {
+        let all = self.node_addresses.iter();
+        let wanted = all.filter(|(_, (node, kind))| is_wanted(node, *kind));
+        let mut addresses: Vec<IpAddr> = wanted.map(|(address, _)| *address).collect();
+        addresses.sort_unstable();
+        addresses
+    }
+
+    fn workloads_in(
+        &self,
+        namespace: &Arc<str>,
+    ) -> impl Iterator<Item = (&Workload, &WorkloadEntry)> {
+        let first = Workload::new(namespace.clone(), "", "");
+        let near = self.workloads.range(first..);
+        near.take_while(move |(workload, _)| workload.namespace == *namespace)
+    }
+
+    /// Workloads that nothing else controls.
+    fn tops_in(&self, namespace: &Arc<str>) -> impl Iterator<Item = (&Workload, &WorkloadEntry)> {
+        self.workloads_in(namespace).filter(|(workload, _)| !self.owners.contains_key(*workload))
     }
 }
 

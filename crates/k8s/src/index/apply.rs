@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::{self as core, Container};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use netenf_learn::{Timestamp, Workload};
 use netenf_policy::Protocol;
@@ -32,35 +33,32 @@ impl Index {
     /// Takes in an object, in place of an older version of it.
     pub fn apply(&mut self, object: Object) {
         match object {
-            Object::Pod(pod) => self.apply_pod(&pod),
-            Object::Service(service) => self.apply_service(&service),
+            Object::Pod(pod) => self.apply_pod(pod),
+            Object::Service(service) => self.apply_service(service),
             Object::EndpointSlice(slice) => self.apply_slice(&slice),
             Object::Endpoints(endpoints) => self.apply_endpoints(&endpoints),
-            Object::Node(node) => self.apply_node(&node),
+            Object::Node(node) => self.apply_node(node),
             Object::Namespace(namespace) => {
                 let name: Arc<str> = namespace.metadata.name.as_deref().unwrap_or_default().into();
                 self.namespaces.insert(name, labels(namespace.metadata.labels.as_ref()));
             }
-            Object::NetworkPolicy(policy) => {
-                let (namespace, name) = self.cover(&policy.metadata);
-                if let Some(spec) = &policy.spec {
-                    let (policy, diagnostics) =
-                        lower::network_policy("NetworkPolicy", &namespace, &name, spec);
-                    match self.policy_at.entry((namespace, name)) {
-                        Entry::Occupied(at) => {
-                            self.diagnostics.insert(at.key().clone(), diagnostics);
-                            self.policies[*at.get()] = policy;
-                        }
-                        Entry::Vacant(at) => {
-                            self.diagnostics.insert(at.key().clone(), diagnostics);
-                            at.insert(self.policies.len());
-                            self.policies.push(policy);
-                        }
-                    }
-                }
-            }
+            Object::NetworkPolicy(policy) => self.apply_policy(&policy),
             Object::Proposal(_) | Object::Policy(_) => {}
             workload => self.apply_workload(workload),
+        }
+    }
+
+    fn apply_policy(&mut self, policy: &NetworkPolicy) {
+        let key = self.cover(&policy.metadata);
+        let Some(spec) = &policy.spec else { return };
+        let (policy, diagnostics) = lower::network_policy("NetworkPolicy", &key.0, &key.1, spec);
+        self.diagnostics.insert(key.clone(), diagnostics);
+        match self.policy_at.entry(key) {
+            Entry::Occupied(at) => self.policies[*at.get()] = policy,
+            Entry::Vacant(at) => {
+                at.insert(self.policies.len());
+                self.policies.push(policy);
+            }
         }
     }
 
@@ -85,7 +83,7 @@ impl Index {
         Some(owner)
     }
 
-    fn apply_pod(&mut self, pod: &core::Pod) {
+    fn apply_pod(&mut self, pod: core::Pod) {
         let (namespace, name) = self.cover(&pod.metadata);
         let own = Workload::new(namespace.clone(), "Pod", name.clone());
         let owner = controller(&pod.metadata);
@@ -93,8 +91,8 @@ impl Index {
         let owner = owner.filter(|owner| owner.kind != "Node").map_or(own, |owner| {
             Workload::new(namespace.clone(), owner.kind.as_str(), owner.name.as_str())
         });
-        let spec = pod.spec.clone().unwrap_or_default();
-        let status = pod.status.clone().unwrap_or_default();
+        let spec = pod.spec.unwrap_or_default();
+        let status = pod.status.unwrap_or_default();
         let finished = matches!(status.phase.as_deref(), Some("Succeeded" | "Failed"));
         let containers = status.container_statuses.iter().flatten();
         let ends = containers.filter_map(|container| {
@@ -215,7 +213,7 @@ impl Index {
         }
     }
 
-    fn apply_node(&mut self, node: &core::Node) {
+    fn apply_node(&mut self, node: core::Node) {
         let name: Arc<str> = node.metadata.name.as_deref().unwrap_or_default().into();
         if self.nodes.contains(&name) {
             self.node_addresses.retain(|_, (node, _)| *node != name);
@@ -230,10 +228,9 @@ impl Index {
                 self.node_addresses.entry(address).or_insert((name.clone(), NodeAddress::Router));
             }
         }
-        let spec = node.spec.clone().unwrap_or_default();
+        let spec = node.spec.unwrap_or_default();
         let ranges = spec.pod_cidrs.unwrap_or_default().into_iter().chain(spec.pod_cidr);
-        let ranges: Vec<IpNet> = ranges.filter_map(|range| range.parse().ok()).collect();
-        for range in &ranges {
+        for range in ranges.filter_map(|range| range.parse::<IpNet>().ok()) {
             // Bridges and tunnels take the first addresses of a node's range; pods never get them.
             let first = range.network();
             for address in [Some(first), range.hosts().next()].into_iter().flatten() {

@@ -47,12 +47,10 @@ impl Directory for Index {
     }
 
     fn workload_by_labels(&self, namespace: &str, labels: &Labels) -> Option<Workload> {
-        let carried = self.workloads.iter().filter(|(workload, entry)| {
-            &*workload.namespace == namespace
-                && !self.owners.contains_key(*workload)
-                && !entry.selector.is_empty()
-                && entry.selector.matches(labels)
-        });
+        let namespace = Arc::from(namespace);
+        let carried = self
+            .tops_in(&namespace)
+            .filter(|(_, entry)| !entry.selector.is_empty() && entry.selector.matches(labels));
         let mut carried = carried.map(|(workload, _)| workload);
         let first = carried.next()?;
         carried.next().is_none().then(|| first.clone())
@@ -107,9 +105,8 @@ impl Directory for Index {
             Some(service) => service.selector.clone(),
             None => label,
         };
-        let pods = self.workloads.iter().filter(|(workload, entry)| {
-            *workload.namespace == *key.0 && entry.labels.contains_all(&selector)
-        });
+        let pods = self.workloads_in(&key.0);
+        let pods = pods.filter(|(_, entry)| entry.labels.contains_all(&selector));
         let ports: Vec<_> = pods.map(|(_, entry)| &entry.ports).collect();
         if by_service.is_none() && ports.is_empty() {
             return None;
@@ -136,13 +133,9 @@ impl Directory for Index {
     }
 
     fn node_addresses(&self, node: Option<&str>) -> Vec<IpAddr> {
-        let own = self.node_addresses.iter();
-        let own = own.filter(|(_, (name, kind))| {
-            *kind != NodeAddress::Likely && node.is_none_or(|node| node == &**name)
-        });
-        let mut addresses: Vec<IpAddr> = own.map(|(address, _)| *address).collect();
-        addresses.sort_unstable();
-        addresses
+        self.addresses_of_nodes(|name, kind| {
+            kind != NodeAddress::Likely && node.is_none_or(|node| node == name)
+        })
     }
 
     fn is_host_network(&self, workload: &Workload) -> bool {
@@ -158,13 +151,9 @@ impl Directory for Index {
 
     fn selected_too(&self, workload: &Workload) -> Vec<Workload> {
         let Some(own) = self.workloads.get(workload) else { return Vec::new() };
-        let first = Workload::new(workload.namespace.clone(), "", "");
-        let near = self.workloads.range(first..);
-        let near = near.take_while(|(other, _)| other.namespace == workload.namespace);
         // What it controls is itself; on the host's network nothing is selected.
-        let others = near.filter(|(other, entry)| {
-            !self.owners.contains_key(*other)
-                && *other != workload
+        let others = self.tops_in(&workload.namespace).filter(|(other, entry)| {
+            *other != workload
                 && !entry.host_network
                 && !entry.labels.is_empty()
                 && own.selector.matches(&entry.labels)
@@ -186,7 +175,7 @@ impl Directory for Index {
     }
 
     fn labels(&self, workload: &Workload) -> Option<Labels> {
-        self.pod_labels(workload)
+        self.workloads.get(workload).map(|entry| entry.labels.clone())
     }
 }
 

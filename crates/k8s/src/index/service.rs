@@ -14,10 +14,10 @@ use super::{Index, Key, NamedPort, NodeAddress, Service, ServicePort, Target};
 use crate::object::labels;
 
 impl Index {
-    pub(super) fn apply_service(&mut self, service: &core::Service) {
+    pub(super) fn apply_service(&mut self, service: core::Service) {
         let key = self.cover(&service.metadata);
-        let spec = service.spec.clone().unwrap_or_default();
-        let status = service.status.clone().unwrap_or_default();
+        let spec = service.spec.unwrap_or_default();
+        let status = service.status.unwrap_or_default();
         let ingress =
             status.load_balancer.and_then(|balancer| balancer.ingress).unwrap_or_default();
         let addresses = spec.cluster_ips.unwrap_or_default().into_iter().chain(spec.cluster_ip);
@@ -105,11 +105,8 @@ impl Index {
     ) -> Vec<(Workload, u16)> {
         let mut backends = self.backends_by_endpoints(key, port);
         if backends.is_empty() && !service.selector.is_empty() {
-            let behind = self.workloads.iter().filter(|(workload, entry)| {
-                workload.namespace == key.0
-                    && !self.owners.contains_key(*workload)
-                    && entry.labels.contains_all(&service.selector)
-            });
+            let behind = self.tops_in(&key.0);
+            let behind = behind.filter(|(_, entry)| entry.labels.contains_all(&service.selector));
             let numbered = behind.filter_map(|(workload, entry)| {
                 Some((self.top(workload), resolve(&port.target, port.protocol, &entry.ports)?))
             });
@@ -135,10 +132,10 @@ impl Index {
     /// Whether a service in front of the workload leads to the pod port.
     pub(super) fn is_target(&self, workload: &Workload, port: u16, protocol: Protocol) -> bool {
         let Some(entry) = self.workloads.get(workload) else { return false };
-        let in_front = self.services.iter().filter(|(key, service)| {
-            key.0 == workload.namespace
-                && !service.selector.is_empty()
-                && entry.labels.contains_all(&service.selector)
+        let near = self.services.range((workload.namespace.clone(), Arc::from(""))..);
+        let near = near.take_while(|(key, _)| key.0 == workload.namespace);
+        let in_front = near.filter(|(_, service)| {
+            !service.selector.is_empty() && entry.labels.contains_all(&service.selector)
         });
         let mut ports = in_front.flat_map(|(_, service)| &service.ports);
         ports.any(|one| {
