@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
-use crate::{demo, root};
+use crate::{candidates, demo, root};
 
 static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| netenf_testkit::peer::peer("kubectl"));
 
@@ -66,33 +66,7 @@ fn kubectl_completes_our_command_line() {
         let arguments = [&["__complete", "netenf"], words].concat();
         good(folder.path(), &arguments)
     };
-    insta::assert_snapshot!(at(&["pro"]), @"
-    promote	Turn proposals into policies, and monitored policies into protecting ones
-    :4
-    ");
-    insta::assert_snapshot!(at(&["promote", "--dir", "policies", ""]), @"
-    deployment/api
-    deployment/web
-    statefulset/db
-    statefulset/prometheus
-    :4
-    ");
-    insta::assert_snapshot!(at(&["get", "--dir", "policies", "-n", ""]), @"
-    monitoring
-    shop
-    :4
-    ");
-    insta::assert_snapshot!(at(&["diff", "--output=m"]), @"
-    --output=markdown
-    :4
-    ");
-    insta::assert_snapshot!(at(&["promote", "--accept"]), @"
-    --accept	Preflight items to accept whatever they say: window, quiet, traffic, enforcer, dns
-    --accept-uncovered	Uncovered items whose loss is accepted, by id, or all
-    :4
-    ");
-    insta::assert_snapshot!(at(&["learn", "--input-file", ""]), @":0");
-    insta::assert_snapshot!(at(&["get", "--dir", "nothere", ""]), @":4");
+    candidates::are_given(at);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //! genuine kubectl, whose plugin we are.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
+#[path = "../it/candidates.rs"]
+mod candidates;
 mod doctored;
 mod folder;
 mod judge;

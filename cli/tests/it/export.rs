@@ -8,6 +8,11 @@ fn protected() -> Environment {
     environment
 }
 
+/// The files of the folder `deploy`.
+fn deployed(environment: &Environment) -> String {
+    environment.files("deploy").into_keys().collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn native_objects_of_what_protects() {
     let environment = protected();
@@ -111,8 +116,7 @@ fn one_file_an_object_and_a_kustomization() {
     ----- stderr -----
     5 objects and kustomization.yaml written to deploy
     ");
-    let files: Vec<String> = environment.files("deploy").into_keys().collect();
-    insta::assert_snapshot!(files.join("\n"), @"
+    insta::assert_snapshot!(deployed(&environment), @"
     kustomization.yaml
     shop.deployment-api-egress.networkpolicy.yaml
     shop.deployment-api-ingress.networkpolicy.yaml
@@ -185,11 +189,6 @@ fn a_folder_that_cannot_be_written_is_an_error() {
     error: deploy is no folder
     hint: give the name of a folder, or move away what has that name
     ");
-}
-
-/// The files of the folder `deploy`.
-fn deployed(environment: &Environment) -> String {
-    environment.files("deploy").into_keys().collect::<Vec<_>>().join("\n")
 }
 
 #[test]

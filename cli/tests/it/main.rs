@@ -9,6 +9,7 @@
 )]
 
 mod allow;
+mod candidates;
 mod completion;
 mod decision;
 mod demote;

@@ -71,31 +71,24 @@ impl Decoder {
         key: &Key<'_>,
         line: &str,
     ) -> Result<Observation, DecodeError> {
-        let (source, destination) = sides(flow, key);
+        let (from, to) = sides(flow, key);
         let action = key.action.map_or(Action::Unknown, |action| action.0);
         let reporter = key.reporter.and_then(|reporter| reporter.0.0);
         let start = flow.start_time.map(|start| start.0).filter(|start| *start != 0);
+        let (source, destination) = (self.end(from, line)?, self.end(to, line)?);
         Ok(Observation {
-            provider: Provider::Goldmane,
             time: start.map(Timestamp::from_seconds),
-            node: None,
-            event: Event::Connection,
-            source: self.end(source, line)?,
-            destination: self.end(destination, line)?,
             transport: self.transport(key.proto.as_ref()),
-            source_port: None,
             destination_port: key.dest_port.map(|port| port.0),
             verdict: action.verdict(),
             drop_reason: (action == Action::Deny).then_some(DropReason::Policy),
-            reply: None,
             direction: reporter.map(member::direction),
             reporter,
             denied_by: self.denied_by(action, key, line)?,
             service: self.service(key),
-            dns: None,
             connections: connections(flow),
-            connection_key: Some(connection_key(source, destination, key, start)),
-            error: None,
+            connection_key: Some(connection_key(from, to, key, start)),
+            ..Observation::new(Provider::Goldmane, Event::Connection, source, destination)
         })
     }
 

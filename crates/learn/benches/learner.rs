@@ -36,26 +36,19 @@ fn observations(edges: u32, workloads: u32) -> Vec<Observation> {
     let node: Arc<str> = "n1".into();
     let at = |number: u32| ends[usize::try_from(number % workloads).unwrap_or_default()].clone();
     let one = |number: u32| Observation {
-        provider: Provider::Hubble,
         time: Some(Timestamp::from_seconds(1_800_000_000)),
         node: Some(node.clone()),
-        event: Event::Packet,
-        source: at(number),
-        destination: at(number / workloads + number + 1),
         transport: Transport::Tcp(TcpFlags::SYN),
         source_port: Some(40_000),
         destination_port: Some(8_080),
         verdict: Verdict::Forwarded,
-        drop_reason: None,
         reply: Some(false),
-        direction: None,
-        reporter: None,
-        denied_by: None,
-        service: None,
-        dns: None,
-        connections: 1,
-        connection_key: None,
-        error: None,
+        ..Observation::new(
+            Provider::Hubble,
+            Event::Packet,
+            at(number),
+            at(number / workloads + number + 1),
+        )
     };
     (0..edges).map(one).collect()
 }

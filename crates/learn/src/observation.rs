@@ -319,6 +319,36 @@ pub enum NodeState {
     Unknown,
 }
 
+// === impl Observation ===
+
+impl Observation {
+    /// One flow of which nothing more is told: what can be absent is, and it is one connection.
+    pub const fn new(provider: Provider, event: Event, source: End, destination: End) -> Self {
+        Self {
+            provider,
+            time: None,
+            node: None,
+            event,
+            source,
+            destination,
+            transport: Transport::Missing,
+            source_port: None,
+            destination_port: None,
+            verdict: Verdict::Unknown,
+            drop_reason: None,
+            reply: None,
+            direction: None,
+            reporter: None,
+            denied_by: None,
+            service: None,
+            dns: None,
+            connections: 1,
+            connection_key: None,
+            error: None,
+        }
+    }
+}
+
 // === impl Entities ===
 
 impl Entities {

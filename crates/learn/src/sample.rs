@@ -18,26 +18,11 @@ pub(crate) fn packet(text: &str) -> Observation {
     assert_eq!(words.next(), Some(">"));
     let (destination, destination_port) = end(words.next().unwrap());
     let mut packet = Observation {
-        provider: Provider::Hubble,
-        time: None,
-        node: None,
-        event: Event::Packet,
-        source,
-        destination,
         transport: Transport::Tcp(TcpFlags::NONE),
         source_port,
         destination_port,
         verdict: Verdict::Forwarded,
-        drop_reason: None,
-        reply: None,
-        direction: None,
-        reporter: None,
-        denied_by: None,
-        service: None,
-        dns: None,
-        connections: 1,
-        connection_key: None,
-        error: None,
+        ..Observation::new(Provider::Hubble, Event::Packet, source, destination)
     };
     for word in words {
         word_of(&mut packet, word);

@@ -43,23 +43,17 @@ impl Decoder {
         let time = flow.time.or_else(|| response?.time);
         let node = Text::filled(flow.node_name.as_ref())
             .or_else(|| Text::filled(response?.node_name.as_ref()));
+        let source =
+            self.end(flow.source, ip.and_then(|ip| ip.source), flow.source_names.as_ref(), line)?;
+        let destination = self.end(
+            flow.destination,
+            ip.and_then(|ip| ip.destination),
+            flow.destination_names.as_ref(),
+            line,
+        )?;
         Ok(Observation {
-            provider: Provider::Hubble,
             time: time.map(|time| time.0),
             node: node.map(|node| self.names.share(node)),
-            event,
-            source: self.end(
-                flow.source,
-                ip.and_then(|ip| ip.source),
-                flow.source_names.as_ref(),
-                line,
-            )?,
-            destination: self.end(
-                flow.destination,
-                ip.and_then(|ip| ip.destination),
-                flow.destination_names.as_ref(),
-                line,
-            )?,
             transport: layer.transport,
             source_port: layer.source_port,
             destination_port: layer.destination_port,
@@ -67,13 +61,10 @@ impl Decoder {
             drop_reason: self.drop_reason(flow),
             reply,
             direction: flow.traffic_direction.and_then(|direction| direction.0.0),
-            reporter: None,
             denied_by: self.denied_by(flow, line)?,
             service: self.service(flow, reply, line)?,
             dns: self.dns(flow, event),
-            connections: 1,
-            connection_key: None,
-            error: None,
+            ..Observation::new(Provider::Hubble, event, source, destination)
         })
     }
 

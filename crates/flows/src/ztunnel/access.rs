@@ -59,26 +59,19 @@ impl Decoder {
         source.address = from.address;
         let (destination, port, service) = self.destination(&line.destination);
         Observation {
-            provider: Provider::Ztunnel,
             time: line.time.map(|time| time.0),
-            node: None,
-            event: stage.event(),
-            source,
-            destination,
             transport: Transport::Tcp(TcpFlags::NONE),
             source_port: from.port,
             destination_port: port,
             verdict,
             drop_reason: (verdict == Verdict::Dropped).then_some(DropReason::Policy),
-            reply: None,
             direction,
             reporter: direction.map(reporter),
             denied_by: error.and_then(|error| self.denied_by(error)),
             service,
-            dns: None,
-            connections: 1,
             connection_key: Some(connection_key(line)),
             error: error.map(|error| self.names.share(error)),
+            ..Observation::new(Provider::Ztunnel, stage.event(), source, destination)
         }
     }
 

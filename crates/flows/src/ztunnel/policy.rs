@@ -35,28 +35,19 @@ impl Decoder {
         };
         let (namespace, pod) = Text::filled(line.proxy.wl.as_ref()).and_then(namespaced).unzip();
         let endpoint = self.endpoint(namespace, pod, None);
+        let destination = End { endpoint, address: None, names: Vec::new() };
         let policy = Text::filled(line.policy.as_ref()).filter(|_| denies);
         Observation {
-            provider: Provider::Ztunnel,
             time: line.time.map(|time| time.0),
-            node: None,
-            event: Event::PolicyLog,
-            source,
-            destination: End { endpoint, address: None, names: Vec::new() },
             transport: Transport::Tcp(TcpFlags::NONE),
             source_port: from.port,
-            destination_port: None,
             verdict,
             drop_reason: denies.then_some(DropReason::Policy),
-            reply: None,
             direction: Some(Direction::Ingress),
             reporter: Some(Reporter::Destination),
             denied_by: policy.and_then(|policy| self.policy_ref(policy)),
-            service: None,
-            dns: None,
-            connections: 1,
             connection_key: Some(decision_key(message, line)),
-            error: None,
+            ..Observation::new(Provider::Ztunnel, Event::PolicyLog, source, destination)
         }
     }
 }

@@ -21,27 +21,15 @@ fn end(name: &str, address: &str, labels: &[(&str, &str)]) -> learn::End {
 }
 
 fn opened(port: u16, seconds: i64) -> Observation {
+    let (source, destination) =
+        (end("web", "10.0.0.1", &[("app", "web")]), end("db", "10.0.0.2", &[("app", "db")]));
     Observation {
-        provider: Provider::Hubble,
         time: Some(learn::Timestamp::from_seconds(seconds)),
-        node: None,
-        event: Event::Packet,
-        source: end("web", "10.0.0.1", &[("app", "web")]),
-        destination: end("db", "10.0.0.2", &[("app", "db")]),
         transport: Transport::Tcp(TcpFlags::SYN),
         source_port: Some(40_000),
         destination_port: Some(port),
         verdict: Verdict::Forwarded,
-        drop_reason: None,
-        reply: None,
-        direction: None,
-        reporter: None,
-        denied_by: None,
-        service: None,
-        dns: None,
-        connections: 1,
-        connection_key: None,
-        error: None,
+        ..Observation::new(Provider::Hubble, Event::Packet, source, destination)
     }
 }
 

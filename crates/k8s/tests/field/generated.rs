@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use netenf_api::WorkloadNetworkPolicyProposal;
 use netenf_k8s::merge::merge;
-use netenf_k8s::{Index, lower, render};
+use netenf_k8s::{Index, render};
 use netenf_learn::proposal::{Outcome, Peer, Proposal, Provenance, RulePeer};
 use netenf_learn::{
-    Caps, Config, Direction, DropReason, End, Event, Learner, Observation, Provider, TcpFlags,
-    Timestamp, Transport, Verdict, Workload,
+    Caps, Direction, DropReason, End, Event, Observation, TcpFlags, Verdict, Workload,
 };
-use netenf_policy::{Connection, End as PolicyEnd, Protocol, evaluate};
+use netenf_policy::{End as PolicyEnd, Protocol};
 use proptest::prelude::*;
 
+use super::traffic::{Seen, Sender, allowed, decoded_anew, learn, shuffled, yaml};
 use super::world::{Member, Place, World, world};
 
 /// How an attempt to connect ends.
@@ -157,127 +157,53 @@ fn packets(world: &World, attempt: &Attempt) -> Vec<Observation> {
         Who::Pod(member) => Some(member.node.clone()),
         Who::Place(_) | Who::Service(..) => None,
     };
-    let sides = [(1, node(&client), true), (2, node(&server), false)];
+    let sides = [(1, node(&client), Direction::Egress), (2, node(&server), Direction::Ingress)];
     let mut packets = Vec::new();
-    for (bit, node, of_client) in sides {
+    for (bit, node, direction) in sides {
         let Some(node) = node.filter(|_| attempt.nodes & bit != 0) else { continue };
-        let ends = (client.end(of_client), server.end(!of_client));
+        let of_client = direction == Direction::Egress;
+        let seen = Seen {
+            node: &node,
+            direction,
+            client: client.end(of_client),
+            server: server.end(!of_client),
+            client_port: attempt.client_port,
+            port: attempt.port,
+            udp: attempt.udp,
+            second: attempt.second,
+        };
         for _ in 0..attempt.points {
-            packets.extend(reported(attempt, &ends, &node, of_client));
+            packets.extend(reported(attempt, &seen));
         }
     }
     packets
 }
 
-fn reported(
-    attempt: &Attempt,
-    (client, server): &(End, End),
-    node: &str,
-    of_client: bool,
-) -> Vec<Observation> {
-    let of = |back: bool, reply: Option<bool>, flags: TcpFlags, seconds: i64| {
-        let (source, destination) = if back { (server, client) } else { (client, server) };
-        let ports = (Some(attempt.client_port), Some(attempt.port));
-        let (source_port, destination_port) = if back { (ports.1, ports.0) } else { ports };
-        Observation {
-            provider: Provider::Hubble,
-            time: Some(Timestamp::from_seconds(1_800_000_000 + attempt.second + seconds)),
-            node: Some(node.into()),
-            event: Event::Packet,
-            source: source.clone(),
-            destination: destination.clone(),
-            transport: if attempt.udp { Transport::Udp } else { Transport::Tcp(flags) },
-            source_port,
-            destination_port,
-            verdict: Verdict::Forwarded,
-            drop_reason: None,
-            reply,
-            direction: Some(if of_client { Direction::Egress } else { Direction::Ingress }),
-            reporter: None,
-            denied_by: None,
-            service: None,
-            dns: None,
-            connections: 1,
-            connection_key: None,
-            error: None,
-        }
-    };
+fn reported(attempt: &Attempt, seen: &Seen<'_>) -> Vec<Observation> {
     let ack = TcpFlags::ACK;
-    let opening = of(false, Some(false), TcpFlags::SYN, 0);
+    let opening = seen.packet(Sender::Client, Some(false), TcpFlags::SYN, 0);
     match attempt.ending {
         Ending::Answered => {
-            let mut all = vec![opening, of(true, Some(true), TcpFlags::SYN.with(ack), 1)];
+            let answer = seen.packet(Sender::Server, Some(true), TcpFlags::SYN.with(ack), 1);
+            let mut all = vec![opening, answer];
             if attempt.late {
-                all.push(of(true, Some(false), TcpFlags::FIN.with(ack), 20));
+                all.push(seen.packet(Sender::Server, Some(false), TcpFlags::FIN.with(ack), 20));
             }
             all
         }
         Ending::Silent => vec![opening],
-        Ending::Reset => vec![opening, of(true, Some(true), TcpFlags::RST, 1)],
+        Ending::Reset => {
+            vec![opening, seen.packet(Sender::Server, Some(true), TcpFlags::RST, 1)]
+        }
         Ending::Denied => {
             let verdict = Verdict::Dropped;
             let drop_reason = Some(DropReason::Policy);
             vec![Observation { verdict, drop_reason, reply: None, event: Event::Drop, ..opening }]
         }
-        Ending::Underway => vec![of(attempt.late, None, ack, 0)],
-    }
-}
-
-fn learn(index: &Arc<Index>, packets: &[Observation]) -> Outcome {
-    let mut learner = Learner::new(Config::default(), Arc::clone(index));
-    for packet in packets {
-        learner.observe(packet);
-    }
-    learner.outcome()
-}
-
-fn yaml(outcome: &Outcome) -> String {
-    let last = outcome.window.map(|(_, last)| last);
-    let proposals = outcome
-        .proposals
-        .iter()
-        .map(|proposal| serde_saphyr::to_string(&render::proposal(proposal, last)).unwrap());
-    let mut text = proposals.collect::<Vec<_>>().join("---\n");
-    text.push_str(&format!("{:#?}", outcome.unplaced));
-    text
-}
-
-fn shuffled(packets: &[Observation], seed: u64) -> Vec<Observation> {
-    let mut shuffled = packets.to_vec();
-    let mut state = seed | 1;
-    for at in (1..shuffled.len()).rev() {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        shuffled.swap(at, usize::try_from(state >> 33).unwrap() % (at + 1));
-    }
-    shuffled
-}
-
-/// The same packets, decoded anew each: no two share an endpoint.
-fn decoded_anew(packets: &[Observation]) -> Vec<Observation> {
-    let mut packets = packets.to_vec();
-    for packet in &mut packets {
-        packet.source.endpoint = Arc::new((*packet.source.endpoint).clone());
-        packet.destination.endpoint = Arc::new((*packet.destination.endpoint).clone());
-        packet.node = packet.node.as_deref().map(Arc::from);
-    }
-    packets
-}
-
-fn allowed(
-    proposal: &Proposal,
-    source: PolicyEnd,
-    destination: PolicyEnd,
-    at: (Protocol, u16),
-) -> bool {
-    let spec = render::proposal(proposal, None).spec.kubernetes.unwrap();
-    let namespace = &proposal.subject.namespace;
-    let (policy, told) = lower::network_policy("", namespace, "p", &spec);
-    assert_eq!(told, [], "what is rendered can be understood");
-    let verdict =
-        evaluate(&[policy], &Connection { source, destination, protocol: at.0, port: at.1 });
-    match proposal.direction {
-        Direction::Egress => verdict.egress.allowed,
-        Direction::Ingress => verdict.ingress.allowed,
+        Ending::Underway => {
+            let sender = if attempt.late { Sender::Server } else { Sender::Client };
+            vec![seen.packet(sender, None, ack, 0)]
+        }
     }
 }
 

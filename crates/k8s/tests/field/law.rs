@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use netenf_k8s::{Index, render};
 use netenf_learn::proposal::{Outcome, Peer, Proposal, Provenance};
-use netenf_learn::{
-    Config, Direction, End, Endpoint, Event, Learner, Observation, PodName, Provider, TcpFlags,
-    Timestamp, Transport, Verdict, WorkloadName,
-};
-use netenf_policy::{Connection, End as PolicyEnd, Pod, evaluate};
+use netenf_learn::{Direction, End, Endpoint, Observation, PodName, TcpFlags, WorkloadName};
+use netenf_policy::{End as PolicyEnd, Pod, Protocol};
 use proptest::prelude::*;
 
+use super::traffic::{Seen, Sender, allowed, decoded_anew, learn, shuffled, yaml};
 use super::{folder, objects};
 
 /// Name, kind, workload and address of the pods of the common cluster.
@@ -67,69 +65,37 @@ fn end(index: usize, local: bool) -> End {
     End { endpoint: Arc::new(endpoint), address: address.parse().ok(), names: Vec::new() }
 }
 
-/// The packets that nodes report of an attempt.
+/// The packets that nodes report of an attempt; no two share an endpoint.
 fn packets(attempt: &Attempt) -> Vec<Observation> {
-    let nodes = if attempt.both_nodes { vec![true, false] } else { vec![true] };
+    let both = [("n1", Direction::Egress), ("n2", Direction::Ingress)];
+    let nodes = if attempt.both_nodes { &both[..] } else { &both[..1] };
     let mut packets = Vec::new();
-    for client_side in nodes {
-        let of = |reply: bool, flags: TcpFlags, seconds: i64| {
-            let (client, server) =
-                (end(attempt.client, client_side), end(attempt.server, !client_side));
-            let ports = (Some(attempt.client_port), Some(attempt.port));
-            let (source, destination) = if reply { (server, client) } else { (client, server) };
-            let (source_port, destination_port) = if reply { (ports.1, ports.0) } else { ports };
-            Observation {
-                provider: Provider::Hubble,
-                time: Some(Timestamp::from_seconds(1_800_000_000 + attempt.second + seconds)),
-                node: Some(if client_side { "n1".into() } else { "n2".into() }),
-                event: Event::Packet,
-                source,
-                destination,
-                transport: if attempt.udp { Transport::Udp } else { Transport::Tcp(flags) },
-                source_port,
-                destination_port,
-                verdict: Verdict::Forwarded,
-                drop_reason: None,
-                reply: Some(reply),
-                direction: Some(if client_side { Direction::Egress } else { Direction::Ingress }),
-                reporter: None,
-                denied_by: None,
-                service: None,
-                dns: None,
-                connections: 1,
-                connection_key: None,
-                error: None,
-            }
+    for (node, direction) in nodes.iter().copied() {
+        let of_client = direction == Direction::Egress;
+        let seen = Seen {
+            node,
+            direction,
+            client: end(attempt.client, of_client),
+            server: end(attempt.server, !of_client),
+            client_port: attempt.client_port,
+            port: attempt.port,
+            udp: attempt.udp,
+            second: attempt.second,
         };
-        packets.push(of(false, TcpFlags::SYN, 0));
+        let sent = |flags, seconds| seen.packet(Sender::Client, Some(false), flags, seconds);
+        let answered = |flags, seconds| seen.packet(Sender::Server, Some(true), flags, seconds);
+        packets.push(sent(TcpFlags::SYN, 0));
         if attempt.answered {
-            packets.push(of(true, TcpFlags::SYN.with(TcpFlags::ACK), 1));
+            packets.push(answered(TcpFlags::SYN.with(TcpFlags::ACK), 1));
         }
         if attempt.reset {
-            packets.push(of(true, TcpFlags::RST, 1));
+            packets.push(answered(TcpFlags::RST, 1));
         }
         if attempt.late_packet && !attempt.udp {
-            packets.push(of(false, TcpFlags::FIN.with(TcpFlags::ACK), 2));
+            packets.push(sent(TcpFlags::FIN.with(TcpFlags::ACK), 2));
         }
     }
-    packets
-}
-
-fn learn(index: &Arc<Index>, packets: &[Observation]) -> Outcome {
-    let mut learner = Learner::new(Config::default(), Arc::clone(index));
-    for packet in packets {
-        learner.observe(packet);
-    }
-    learner.outcome()
-}
-
-fn yaml(outcome: &Outcome) -> String {
-    let last = outcome.window.map(|(_, last)| last);
-    let texts = outcome
-        .proposals
-        .iter()
-        .map(|proposal| serde_saphyr::to_string(&render::proposal(proposal, last)).unwrap());
-    texts.collect::<Vec<_>>().join("---\n")
+    decoded_anew(&packets)
 }
 
 /// Whether `peer` tells of the end.
@@ -148,11 +114,6 @@ fn is_told(peer: &Peer, other: usize) -> bool {
 
 /// Whether the proposal's policy lets the pods connect, by the real evaluation.
 fn allows(proposal: &Proposal, client: usize, server: usize, port: u16, udp: bool) -> bool {
-    let object = render::proposal(proposal, None);
-    let spec = object.spec.kubernetes.unwrap();
-    let (policy, told) =
-        netenf_k8s::lower::network_policy("", &proposal.subject.namespace, "p", &spec);
-    assert_eq!(told, [], "what is rendered can be understood");
     let pod = |index: usize| {
         let end = end(index, true);
         if end.endpoint.pod.is_none() {
@@ -167,13 +128,8 @@ fn allows(proposal: &Proposal, client: usize, server: usize, port: u16, udp: boo
             ports: Vec::new(),
         })
     };
-    let protocol = if udp { netenf_policy::Protocol::Udp } else { netenf_policy::Protocol::Tcp };
-    let connection = Connection { source: pod(client), destination: pod(server), protocol, port };
-    let verdict = evaluate(&[policy], &connection);
-    match proposal.direction {
-        Direction::Egress => verdict.egress.allowed,
-        Direction::Ingress => verdict.ingress.allowed,
-    }
+    let protocol = if udp { Protocol::Udp } else { Protocol::Tcp };
+    allowed(proposal, pod(client), pod(server), (protocol, port))
 }
 
 fn indexes() -> [Arc<Index>; 2] {
@@ -194,13 +150,7 @@ proptest! {
         for index in indexes() {
             let expected = learn(&index, &all);
             prop_assert_eq!(expected.funnel.sum(), expected.funnel.received);
-            let mut shuffled = all.clone();
-            let mut state = seed | 1;
-            for at in (1..shuffled.len()).rev() {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                shuffled.swap(at, usize::try_from(state >> 33).unwrap() % (at + 1));
-            }
-            prop_assert_eq!(yaml(&learn(&index, &shuffled)), yaml(&expected));
+            prop_assert_eq!(yaml(&learn(&index, &shuffled(&all, seed))), yaml(&expected));
             let twice: Vec<Observation> = all.iter().chain(&all).cloned().collect();
             let doubled = learn(&index, &twice);
             prop_assert_eq!(doubled.funnel.sum(), doubled.funnel.received);

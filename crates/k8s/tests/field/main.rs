@@ -22,6 +22,7 @@ use netenf_learn::{Backend, Compat, Config, ExternalPeers, Learner, Scope, Subje
 
 mod generated;
 mod law;
+mod traffic;
 mod world;
 
 /// What a case asks for besides its input.
