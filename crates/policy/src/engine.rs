@@ -287,4 +287,4 @@ fn cluster_peers(peers: &[ClusterPeer]) -> Vec<Scope> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

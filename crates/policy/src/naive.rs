@@ -7,21 +7,23 @@
 //! Baseline is for pods that no NetworkPolicy isolates in that direction. The text ("not selected by any
 //! NetworkPolicy") can be read per pod too; per direction is what NetworkPolicy itself calls isolation.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::cluster::{self, Cluster};
 use crate::cluster_policy::{
     Action, ClusterPeer, ClusterPolicy, ClusterPort, ClusterRule, Effective, PodSet, Tier,
 };
-use crate::domain::{Asker, DomainCache};
+use crate::domain::{Asker, DomainCache, Pattern};
 use crate::evaluate::{
-    self, Connection, End, Judgement, Pod, Question, Side, addresses, name_matches, port_matches,
+    self, Connection, End, Judgement, Pod, Question, Side, is_in, name_matches, port_matches,
 };
 use crate::explanation::{Decider, Explanation, Finding, Object, RuleId};
 use crate::label::Labels;
 use crate::network_policy::NetworkPolicy;
 use crate::packet::Packet;
 
+mod connectivity;
 mod nearest;
 
 /// Policies in their order, and what names were resolved to.
@@ -65,13 +67,9 @@ impl<'a> Policies<'a> {
 
     /// Evaluates a connection between given ends.
     pub fn explain(&self, connection: &Connection) -> Explanation {
-        let find = |side| {
-            let question = connection.question(side);
-            let nodes = match question.peer {
-                End::Node { labels, .. } => vec![labels],
-                End::Pod(_) | End::Address(_) | End::Unknown => Vec::new(),
-            };
-            self.find(&Asked { question, nodes, asker: Asker::Node })
+        let find = |side| match free(side, &connection.source, &connection.destination) {
+            Some(by) => Finding::allowed(by),
+            None => self.find(&Asked::between(connection.question(side))),
         };
         Explanation { egress: find(Side::Egress), ingress: find(Side::Ingress) }
     }
@@ -140,17 +138,28 @@ impl<'a> Policies<'a> {
             (ClusterPeer::Nodes(selector), _) => {
                 asked.nodes.iter().any(|labels| selector.matches(labels))
             }
-            (ClusterPeer::Networks(networks), end) => addresses(end)
-                .any(|address| networks.iter().any(|network| network.contains(&address))),
-            (ClusterPeer::Domains(patterns), end) => {
-                let named = action == Action::Accept && asked.question.side == Side::Egress;
-                let Some(domains) = self.domains.filter(|_| named) else { return false };
-                addresses(end).any(|address| {
-                    patterns
-                        .iter()
-                        .any(|pattern| domains.holds(pattern, address, &asked.asker, self.now))
-                })
+            (ClusterPeer::Networks(networks), end) => {
+                networks.iter().any(|network| is_in(end, network, &[]))
             }
+            (ClusterPeer::Domains(patterns), end) => {
+                action == Action::Accept
+                    && asked.question.side == Side::Egress
+                    && patterns.iter().any(|pattern| self.is_named(pattern, end, &asked.asker))
+            }
+        }
+    }
+
+    /// Whether names that the pattern means lead to `end`.
+    fn is_named(&self, pattern: &Pattern, end: &End, asker: &Asker) -> bool {
+        let holds = |address: &IpAddr| {
+            self.domains.is_some_and(|known| known.holds(pattern, *address, asker, self.now))
+        };
+        match end {
+            End::Name(name) => pattern.matches(name),
+            End::Pod(pod) => pod.addresses.iter().any(holds),
+            End::Node { addresses, .. } => addresses.iter().any(holds),
+            End::Address(address) => holds(address),
+            End::Unknown => false,
         }
     }
 
@@ -166,6 +175,35 @@ impl<'a> Policies<'a> {
             }
         };
         Some(Finding { allowed, by, nearest: None })
+    }
+}
+
+// === impl Asked ===
+
+impl<'a> Asked<'a> {
+    /// A question between given ends.
+    fn between(question: Question<'a>) -> Self {
+        let nodes = match question.peer {
+            End::Node { labels, .. } => vec![labels],
+            End::Pod(_) | End::Address(_) | End::Name(_) | End::Unknown => Vec::new(),
+        };
+        Self { question, nodes, asker: Asker::Node }
+    }
+}
+
+/// Why no policy is asked about a side: "a pod cannot block access to itself", and "traffic to and from the
+/// node where a Pod is running is always allowed" (Kubernetes, concepts, Network Policies), of which the APIs for
+/// administrators keep the way from a node to its pods.
+fn free(side: Side, source: &End, destination: &End) -> Option<Decider> {
+    match (side, source, destination) {
+        (_, End::Pod(one), End::Pod(other)) => {
+            let same = (&one.namespace, &one.name) == (&other.namespace, &other.name);
+            (same && one.name.is_some()).then_some(Decider::Itself)
+        }
+        (Side::Ingress, End::Node { name, .. }, End::Pod(pod)) => {
+            (pod.node.as_ref() == Some(name)).then_some(Decider::OwnNode)
+        }
+        _ => None,
     }
 }
 
@@ -207,11 +245,13 @@ impl Cluster {
     }
 
     /// An end as policies see it: of a pod's addresses the one that is used.
-    fn end(&self, pod: Option<&cluster::Pod>, address: std::net::IpAddr) -> End {
+    pub(crate) fn end(&self, pod: Option<&cluster::Pod>, address: IpAddr) -> End {
         let Some(pod) = pod else { return End::Address(address) };
         let port = |port: &cluster::NamedPort| (port.name.clone(), port.protocol, port.number);
         End::Pod(Pod {
             namespace: pod.namespace.clone(),
+            name: Some(pod.name.clone()),
+            node: pod.node.clone(),
             namespace_labels: self.namespace_labels(&pod.namespace),
             labels: pod.labels.clone(),
             addresses: vec![address],

@@ -83,6 +83,13 @@ pub enum PortRange {
     Named(Arc<str>),
 }
 
+// === impl Protocol ===
+
+impl Protocol {
+    /// Every protocol that a policy can name.
+    pub const ALL: [Self; 3] = [Self::Tcp, Self::Udp, Self::Sctp];
+}
+
 // === impl NetworkPolicy ===
 
 impl NetworkPolicy {

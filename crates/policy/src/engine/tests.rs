@@ -9,7 +9,7 @@ use crate::cluster_policy::{Action, ClusterRule};
 use crate::explanation::{Decider, Finding};
 use crate::selector::Selector;
 
-mod generate;
+pub(crate) mod generate;
 
 use generate::{changes, cluster, packets};
 

@@ -144,7 +144,11 @@ fn given_ends_are_judged_by_all_tiers() {
             ..Pod::default()
         })
     };
-    let node = End::Node { labels: crate::text::labels("os=linux"), addresses: Vec::new() };
+    let node = End::Node {
+        name: "n1".into(),
+        labels: crate::text::labels("os=linux"),
+        addresses: Vec::new(),
+    };
     let ask = |source: End, destination: End| {
         let connection = Connection { source, destination, protocol: Protocol::Tcp, port: 80 };
         let explanation = policies.explain(&connection);
