@@ -244,17 +244,17 @@ pub(crate) fn peer_matches(policy: &NetworkPolicy, peer: &Peer, end: &End) -> bo
     }
 }
 
-/// Whether an end is in a block. One that may have any address is in those that hold every address of a family.
+/// Whether an end is known to be in a block. One that may have any address is in none for sure: not even a block
+/// of all addresses holds pods with every network plugin.
 pub(crate) fn is_in(end: &End, block: &IpNet, except: &[IpNet]) -> bool {
-    let holds = |address: IpAddr| {
-        block.contains(&address) && !except.iter().any(|out| out.contains(&address))
+    let holds = |address: &IpAddr| {
+        block.contains(address) && !except.iter().any(|out| out.contains(address))
     };
     match end {
-        End::Pod(pod) if !pod.addresses.is_empty() => pod.addresses.iter().copied().any(holds),
-        End::Pod(_) | End::Name(_) => block.prefix_len() == 0 && except.is_empty(),
-        End::Node { addresses, .. } => addresses.iter().copied().any(holds),
-        End::Address(address) => holds(*address),
-        End::Unknown => false,
+        End::Pod(pod) => pod.addresses.iter().any(holds),
+        End::Node { addresses, .. } => addresses.iter().any(holds),
+        End::Address(address) => holds(address),
+        End::Name(_) | End::Unknown => false,
     }
 }
 

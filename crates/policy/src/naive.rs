@@ -10,6 +10,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use ipnet::IpNet;
+
 use crate::cluster::{self, Cluster};
 use crate::cluster_policy::{
     Action, ClusterPeer, ClusterPolicy, ClusterPort, ClusterRule, Effective, PodSet, Tier,
@@ -139,7 +141,10 @@ impl<'a> Policies<'a> {
                 asked.nodes.iter().any(|labels| selector.matches(labels))
             }
             (ClusterPeer::Networks(networks), end) => {
-                networks.iter().any(|network| is_in(end, network, &[]))
+                let may_be_in = |network: &IpNet| {
+                    action == Action::Deny && network.prefix_len() == 0 && may_be_anywhere(end)
+                };
+                networks.iter().any(|network| is_in(end, network, &[]) || may_be_in(network))
             }
             (ClusterPeer::Domains(patterns), end) => {
                 action == Action::Accept
@@ -188,6 +193,15 @@ impl<'a> Asked<'a> {
             End::Pod(_) | End::Address(_) | End::Name(_) | End::Unknown => Vec::new(),
         };
         Self { question, nodes, asker: Asker::Node }
+    }
+}
+
+/// Whether the end has an address that is not known: a denial of all addresses denies it.
+fn may_be_anywhere(end: &End) -> bool {
+    match end {
+        End::Pod(pod) => pod.addresses.is_empty(),
+        End::Name(_) => true,
+        End::Node { .. } | End::Address(_) | End::Unknown => false,
     }
 }
 
