@@ -17,6 +17,7 @@ use crate::render::NAMESPACE_NAME;
 
 mod apply;
 mod directory;
+mod place;
 mod service;
 mod workload;
 

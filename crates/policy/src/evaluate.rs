@@ -28,7 +28,7 @@ pub struct Connection {
 }
 
 /// An end of a connection.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     /// A pod.
     Pod(Pod),
@@ -50,7 +50,7 @@ pub enum End {
 }
 
 /// What policies can see of a pod.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pod {
     /// Namespace.
     pub namespace: Arc<str>,

@@ -23,6 +23,7 @@ pub mod naive;
 pub mod network_policy;
 pub mod packet;
 pub mod selector;
+pub mod space;
 pub mod transports;
 
 pub use cluster::Cluster;
@@ -39,4 +40,5 @@ pub use naive::Policies;
 pub use network_policy::{NetworkPolicy, Peer, PortMatch, PortRange, Protocol, Rule};
 pub use packet::{Packet, Transport};
 pub use selector::{Operator, Requirement, Selector};
+pub use space::AddressRange;
 pub use transports::Transports;

@@ -7,6 +7,7 @@
 //! Baseline is for pods that no NetworkPolicy isolates in that direction. The text ("not selected by any
 //! NetworkPolicy") can be read per pod too; per direction is what NetworkPolicy itself calls isolation.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use crate::evaluate::{
 };
 use crate::explanation::{Decider, Explanation, Finding, Object, RuleId};
 use crate::label::Labels;
-use crate::network_policy::NetworkPolicy;
+use crate::network_policy::{NetworkPolicy, Peer};
 use crate::packet::Packet;
 
 mod connectivity;
@@ -65,6 +66,44 @@ impl<'a> Policies<'a> {
     #[must_use]
     pub fn with_domains(self, domains: &'a DomainCache, now: Duration) -> Self {
         Self { domains: Some(domains), now, ..self }
+    }
+
+    /// Those of them that select `end`: asked about it, they decide as all of them do.
+    #[must_use]
+    pub fn selecting(&self, end: &End) -> Self {
+        let (mut network, mut cluster) = (Vec::new(), Vec::new());
+        if let End::Pod(pod) = end {
+            let own = |policy: &&NetworkPolicy| policy.namespace < pod.namespace;
+            let first = self.network.partition_point(own);
+            let here = self.network[first..].iter();
+            let here = here.take_while(|policy| policy.namespace == pod.namespace);
+            network = here.copied().filter(|policy| evaluate::applies(policy, pod)).collect();
+            let all = self.cluster.iter().copied();
+            cluster = all.filter(|policy| set_matches(&policy.subject, pod)).collect();
+        }
+        Self { network, cluster, domains: self.domains, now: self.now }
+    }
+
+    /// The blocks of addresses that they tell apart.
+    pub fn blocks(&self) -> BTreeSet<IpNet> {
+        let rules = |side| self.network.iter().filter_map(move |policy| policy.rules(side));
+        let rules = [Side::Egress, Side::Ingress].into_iter().flat_map(rules).flatten();
+        let peers = rules.flat_map(|rule| rule.peers.iter().flatten());
+        let mut blocks = BTreeSet::new();
+        for peer in peers {
+            if let Peer::Block { cidr, except } = peer {
+                blocks.insert(*cidr);
+                blocks.extend(except);
+            }
+        }
+        let rules =
+            self.cluster.iter().flat_map(|policy| policy.egress.iter().chain(&policy.ingress));
+        for peer in rules.flat_map(|rule| &rule.peers) {
+            if let ClusterPeer::Networks(networks) = peer {
+                blocks.extend(networks);
+            }
+        }
+        blocks
     }
 
     /// Evaluates a connection between given ends.

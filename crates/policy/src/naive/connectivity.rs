@@ -21,19 +21,22 @@ struct Parts {
 impl Policies<'_> {
     /// What may pass between two ends.
     pub fn connectivity(&self, source: &End, destination: &End) -> Connectivity {
-        let parts = |side| {
-            let mut parts = Parts { decided: Vec::new(), left: Transports::all() };
-            match free(side, source, destination) {
-                Some(by) => parts.rest(true, by),
-                // Peers do not look at the transport.
-                None => self.divide(
-                    &Asked::between(Question::new(side, source, destination, Transport::Other)),
-                    &mut parts,
-                ),
-            }
-            parts.decided
-        };
+        let parts = |side| self.parts(side, source, destination);
         Connectivity { egress: parts(Side::Egress), ingress: parts(Side::Ingress) }
+    }
+
+    /// What may pass in one direction; the parts hold each transport once.
+    pub fn parts(&self, side: Side, source: &End, destination: &End) -> Vec<Part> {
+        let mut parts = Parts { decided: Vec::new(), left: Transports::all() };
+        match free(side, source, destination) {
+            Some(by) => parts.rest(true, by),
+            // Peers do not look at the transport.
+            None => self.divide(
+                &Asked::between(Question::new(side, source, destination, Transport::Other)),
+                &mut parts,
+            ),
+        }
+        parts.decided
     }
 
     fn divide(&self, asked: &Asked<'_>, parts: &mut Parts) {

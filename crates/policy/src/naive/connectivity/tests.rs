@@ -27,6 +27,9 @@ fn check(cluster: &Cluster, packet: &Packet) {
     let end = |address| cluster.end(cluster.owner(address), address);
     let (source, destination) = (end(packet.source), end(packet.destination));
     let parts = policies.connectivity(&source, &destination);
+    let own = |side, end| policies.selecting(end).parts(side, &source, &destination);
+    assert_eq!(own(Side::Egress, &source), parts.egress);
+    assert_eq!(own(Side::Ingress, &destination), parts.ingress);
     let told = policies.explain(&Connection { source, destination, protocol, port });
     let same = |parts: &[Part], finding: &Finding| {
         assert_eq!(self::finding(parts, packet.transport), (finding.allowed, &finding.by));
