@@ -7,7 +7,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    allow, complete, completion, demote, diff, export, flows, get, history, learn, promote,
+    allow, check, complete, completion, demote, diff, export, flows, get, history, learn, promote,
     reference, rollback, status, version,
 };
 
@@ -95,6 +95,7 @@ pub(crate) enum Command {
     Learn(learn::Args),
     Get(get::Args),
     Diff(diff::Args),
+    Check(check::Args),
     Promote(promote::Args),
     Demote(demote::Args),
     Allow(allow::Args),

@@ -4,6 +4,7 @@ use crate::args::{Cli, Command};
 use crate::error::{CommandError, Exit};
 
 pub(crate) mod allow;
+pub(crate) mod check;
 pub(crate) mod complete;
 pub(crate) mod completion;
 pub(crate) mod demote;
@@ -26,6 +27,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit, CommandError> {
         Command::Learn(args) => learn::run(global, args),
         Command::Get(args) => get::run(global, args),
         Command::Diff(args) => diff::run(global, args),
+        Command::Check(args) => check::run(global, args),
         Command::Promote(args) => promote::run(global, args),
         Command::Demote(args) => demote::run(global, args),
         Command::Allow(args) => allow::run(global, args),

@@ -8,12 +8,14 @@ use crate::error::CommandError;
 
 mod escape;
 mod table;
+mod transports;
 mod wrap;
 
 pub(crate) use netenf_learn::wording::count;
 
 pub(crate) use escape::{escaped, escaped_json};
 pub(crate) use table::Table;
+pub(crate) use transports::{json as transports_json, protocol_name, words as transports_words};
 pub(crate) use wrap::{width, wrapped};
 
 static COLOUR: AtomicU8 = AtomicU8::new(0);

@@ -11,8 +11,11 @@ use netenf_learn::{Backend, Config, Learner, Provider, Workload};
 use crate::error::CommandError;
 use crate::output::tell;
 
+pub(crate) mod end;
 pub(crate) mod near;
+pub(crate) mod place;
 pub(crate) mod pods;
+pub(crate) mod policies;
 mod progress;
 pub(crate) mod select;
 pub(crate) mod state;
@@ -197,36 +200,54 @@ pub(crate) fn workload(text: &str, namespace: Option<&str>) -> Result<Workload, 
 
 /// Reads the cluster's objects from files, folders or `-`.
 pub(crate) fn cluster_state(places: &[PathBuf]) -> Result<Index, CommandError> {
+    let index = Index::of(read_objects(places, "--cluster-state")?);
+    tell_diagnostics(index.diagnostics());
+    Ok(index)
+}
+
+/// Reads Kubernetes objects from files, folders or `-`, which `flag` names.
+pub(crate) fn read_objects(places: &[PathBuf], flag: &str) -> Result<Vec<Object>, CommandError> {
     let mut objects = Vec::new();
     let mut diagnostics = Vec::new();
     for place in places {
-        read_place(place, &mut objects, &mut diagnostics)?;
+        read_place(place, flag, &mut objects, &mut diagnostics)?;
     }
     if objects.is_empty() && !places.is_empty() {
         let first = diagnostics
             .first()
             .map_or(String::new(), |one| format!(": {}: {}", one.place, one.message));
-        return Err(CommandError::failed(format!(
-            "--cluster-state holds no Kubernetes object{first}"
-        ))
-        .hint(format!("give what {GET_STATE} prints")));
+        return Err(CommandError::failed(format!("{flag} holds no Kubernetes object{first}"))
+            .hint(format!("give what {GET_STATE} prints")));
     }
-    let index = Index::of(objects);
-    for one in diagnostics.iter().chain(index.diagnostics()).take(10) {
+    tell_diagnostics(diagnostics.iter());
+    Ok(objects)
+}
+
+/// The most diagnostics that are told one by one.
+const MAX_TOLD: usize = 10;
+
+/// Tells what could not be understood; what is over a limit is counted.
+pub(crate) fn tell_diagnostics<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) {
+    let mut diagnostics = diagnostics;
+    for one in diagnostics.by_ref().take(MAX_TOLD) {
         tell(&crate::output::escaped(&format!("warning: {}: {}", one.place, one.message)));
     }
-    Ok(index)
+    let more = diagnostics.count();
+    if more > 0 {
+        tell(&format!("warning: {} more of this kind", crate::output::count(more, "problem")));
+    }
 }
 
 fn read_place(
     place: &Path,
+    flag: &str,
     objects: &mut Vec<Object>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<(), CommandError> {
     let failed = |error| {
-        CommandError::failed(format!("cannot read the cluster state {}", place.display()))
+        CommandError::failed(format!("cannot read {}", place.display()))
             .because(error)
-            .hint("check the name after --cluster-state")
+            .hint(format!("check the name after {flag}"))
     };
     if place == Path::new("-") {
         let text = std::io::read_to_string(std::io::stdin()).map_err(failed)?;
@@ -243,7 +264,7 @@ fn read_place(
                 path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
             let wanted = path.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json");
             if !hidden && (path.is_dir() || wanted) {
-                read_place(&path, objects, diagnostics)?;
+                read_place(&path, flag, objects, diagnostics)?;
             }
         }
     } else {

@@ -9,7 +9,7 @@ use netenf_k8s::Index;
 use netenf_learn::classify::{Class, Skip, classify};
 use netenf_learn::{Direction, End, Observation, Reporter, Timestamp, Transport, Verdict};
 
-use super::end::Pattern;
+use crate::wiring::end::Pattern;
 use crate::clock;
 use crate::error::CommandError;
 

@@ -14,6 +14,11 @@ impl Index {
         self.workloads.keys().filter(|workload| !self.owners.contains_key(*workload))
     }
 
+    /// Every workload, controlled ones too, sorted.
+    pub fn every_workload(&self) -> impl Iterator<Item = &Workload> {
+        self.workloads.keys()
+    }
+
     /// The workload as ends: its pods, or a pod of its template where none runs. `None` if there is no such
     /// workload.
     pub fn ends_of(&self, workload: &Workload) -> Option<Vec<End>> {
