@@ -1,7 +1,7 @@
 //! `check`: whether a connection would be allowed, and what decides.
 
 use netenf_api::Tier as ApiTier;
-use netenf_k8s::reach::{Answer, Reach};
+use netenf_k8s::reach::Answer;
 use netenf_policy::{
     Decider, End, Explanation, Finding, Lack, Nearest, Object, Protocol, RuleId, Tier,
 };
@@ -57,7 +57,7 @@ struct Asked {
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let asked = args.asked(global)?;
     let judged = args.input.read(global)?;
-    let reach = Reach::new(&judged.network, judged.cluster());
+    let reach = judged.reach();
     let (sources, destinations) =
         (judged.ends(&asked.from, &reach)?, judged.ends(&asked.to, &reach)?);
     let answer = reach.check(&sources, &destinations, (asked.protocol, asked.port));

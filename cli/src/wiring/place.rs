@@ -30,10 +30,10 @@ impl Judged {
             Pattern::Namespace(name) => Ok(self.of_namespace(&name.as_str().into())),
             Pattern::Node(name) => match index.end_of_node(name) {
                 Some(end) => Ok(vec![end]),
-                None => Err(unknown("node", name, index.node_names().map(|name| &**name))),
+                None => Err(unknown("node", name, index.nodes().map(|node| &*node.name))),
             },
             Pattern::Host => {
-                let nodes = index.node_names().filter_map(|name| index.end_of_node(name));
+                let nodes = index.nodes().filter_map(|node| index.end_of_node(&node.name));
                 found(nodes.collect(), "node", "nodes")
             }
             Pattern::Block(block) if block.prefix_len() == block.max_prefix_len() => {

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use netenf_api::Mode;
+use netenf_k8s::reach::Reach;
 use netenf_k8s::{Diagnostic, Index, Object, lower};
-use netenf_policy::{ClusterPolicy, NetworkPolicy};
+use netenf_policy::NetworkPolicy;
 use netenf_store::Resource;
 
 use super::store::Session;
@@ -108,8 +109,9 @@ fn is_policy_of(one: &Resource, proposal: &Resource) -> bool {
 // === impl Judged ===
 
 impl Judged {
-    /// Cluster-wide policies.
-    pub(crate) fn cluster(&self) -> &[ClusterPolicy] {
-        &[]
+    /// What these policies let pass.
+    pub(crate) fn reach(&self) -> Reach<'_> {
+        let cluster = self.index.cluster_policies().iter().map(|policy| &**policy);
+        Reach::new(&self.network, cluster)
     }
 }

@@ -63,17 +63,16 @@ impl Index {
 
     /// The node as an end; `None` if there is no such node.
     pub fn end_of_node(&self, name: &str) -> Option<End> {
-        self.nodes.contains(name).then(|| self.node_end(Some(&name.into())))
+        self.nodes.get(name).map(|node| End::Node {
+            name: node.name.clone(),
+            labels: node.labels.clone(),
+            addresses: node.addresses.clone(),
+        })
     }
 
     /// Whether an IPv6 address of a pod or node is known.
     pub fn has_ipv6(&self) -> bool {
         self.by_address.keys().chain(self.node_addresses.keys()).any(IpAddr::is_ipv6)
-    }
-
-    /// Every node, sorted by name.
-    pub fn node_names(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.nodes.iter()
     }
 
     /// Any pod of a namespace, of which nothing more is known.
@@ -106,11 +105,14 @@ impl Index {
         })
     }
 
-    /// A node; `None` is one of which nothing is known.
+    /// A node; one of which nothing is known where there is no such node.
     fn node_end(&self, name: Option<&Arc<str>>) -> End {
-        let name = name.cloned().unwrap_or_default();
-        let labels = self.node_labels(&name);
-        End::Node { labels, addresses: self.addresses_of_node(&name), name }
+        let known = name.and_then(|name| self.end_of_node(name));
+        known.unwrap_or_else(|| End::Node {
+            name: name.cloned().unwrap_or_default(),
+            labels: Labels::default(),
+            addresses: Vec::new(),
+        })
     }
 
     /// Adds the pods of the workload and of what it controls.
@@ -119,10 +121,6 @@ impl Index {
         for own in self.controlled.get(workload).into_iter().flatten().filter(|_| depth < DEEPEST) {
             self.add_pods_of(own, depth + 1, pods);
         }
-    }
-
-    fn node_labels(&self, _name: &str) -> Labels {
-        Labels::default()
     }
 }
 
