@@ -7,8 +7,8 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    allow, check, complete, completion, demote, diff, export, flows, get, history, learn, promote,
-    reference, rollback, status, version,
+    allow, check, complete, completion, demote, diff, explain, export, flows, get, history, learn,
+    promote, reference, rollback, status, version,
 };
 
 /// Learn which workloads talk to each other, review least-privilege policies, and enforce them
@@ -96,6 +96,7 @@ pub(crate) enum Command {
     Get(get::Args),
     Diff(diff::Args),
     Check(check::Args),
+    Explain(explain::Args),
     Promote(promote::Args),
     Demote(demote::Args),
     Allow(allow::Args),

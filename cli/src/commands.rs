@@ -9,6 +9,7 @@ pub(crate) mod complete;
 pub(crate) mod completion;
 pub(crate) mod demote;
 pub(crate) mod diff;
+pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod flows;
 pub(crate) mod get;
@@ -28,6 +29,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit, CommandError> {
         Command::Get(args) => get::run(global, args),
         Command::Diff(args) => diff::run(global, args),
         Command::Check(args) => check::run(global, args),
+        Command::Explain(args) => explain::run(global, args),
         Command::Promote(args) => promote::run(global, args),
         Command::Demote(args) => demote::run(global, args),
         Command::Allow(args) => allow::run(global, args),

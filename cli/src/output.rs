@@ -7,6 +7,7 @@ use crate::args::Colour;
 use crate::error::CommandError;
 
 mod escape;
+mod policy;
 mod table;
 mod transports;
 mod wrap;
@@ -14,6 +15,7 @@ mod wrap;
 pub(crate) use netenf_learn::wording::count;
 
 pub(crate) use escape::{escaped, escaped_json};
+pub(crate) use policy::{cluster_peer, cluster_ports, peers, ports};
 pub(crate) use table::Table;
 pub(crate) use transports::{json as transports_json, protocol_name, words as transports_words};
 pub(crate) use wrap::{width, wrapped};

@@ -1,5 +1,6 @@
 //! Who is meant by an end, as policies see it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use netenf_api::PeerRef;
@@ -11,6 +12,7 @@ use netenf_policy::{End, Labels, Pod, domain};
 use super::end::Pattern;
 use super::near::near;
 use super::policies::Judged;
+use crate::args::Global;
 use crate::error::CommandError;
 use crate::output::{escaped, tell};
 
@@ -58,7 +60,7 @@ impl Judged {
     }
 
     /// The workload of that kind and name, of which there must be one.
-    pub(crate) fn named(
+    fn named(
         &self,
         namespace: Option<&str>,
         kind: &str,
@@ -90,10 +92,41 @@ impl Judged {
         }
     }
 
+    /// A workload as a person writes it, of which there must be one.
+    pub(crate) fn parsed(&self, text: &str, global: &Global) -> Result<Workload, CommandError> {
+        match Pattern::parse(text, global.only_namespace())? {
+            Pattern::Workload { namespace, kind, name } => {
+                self.named(namespace.as_deref(), &kind, &name)
+            }
+            Pattern::Pod { namespace, name } => self.named(namespace.as_deref(), "Pod", &name),
+            Pattern::Namespace(_)
+            | Pattern::Node(_)
+            | Pattern::Block(_)
+            | Pattern::Name(_)
+            | Pattern::World
+            | Pattern::ApiServer
+            | Pattern::Host => Err(CommandError::usage(format!("{text:?} names no workload"))
+                .hint("write KIND/NAME or NAMESPACE/KIND/NAME, for example deployment/web or shop/sts/db")),
+        }
+    }
+
+    /// Every workload that nothing else controls, with its pods; those of the folder too.
+    pub(crate) fn all_ends(&self) -> Vec<(Workload, Vec<End>)> {
+        let mut tops: BTreeSet<Workload> = self.index.top_workloads().cloned().collect();
+        tops.extend(self.in_folder().filter(|own| self.index.ends_of(own).is_none()));
+        tops.into_iter()
+            .map(|workload| {
+                let ends = self.ends_of(&workload);
+                (workload, ends)
+            })
+            .filter(|(_, ends)| !ends.is_empty())
+            .collect()
+    }
+
     /// The pods of a workload.
     pub(crate) fn ends_of(&self, workload: &Workload) -> Vec<End> {
         let known = self.index.ends_of(workload);
-        known.unwrap_or_else(|| self.in_folder(workload).into_iter().map(End::Pod).collect())
+        known.unwrap_or_else(|| self.by_selector(workload).into_iter().map(End::Pod).collect())
     }
 
     fn workload(
@@ -129,21 +162,26 @@ impl Judged {
     }
 
     /// Workloads of the objects, and those of the folder.
-    pub(crate) fn workloads(&self) -> Vec<Workload> {
+    fn workloads(&self) -> Vec<Workload> {
         let mut all: Vec<Workload> = self.index.every_workload().cloned().collect();
-        let stored = self.session.iter().flat_map(|session| &session.listing().objects);
-        all.extend(stored.filter_map(|stored| {
-            let target = stored.object.target_ref()?;
-            let key = stored.object.key();
-            Some(Workload::new(key.namespace, target.kind.to_string(), target.name.as_str()))
-        }));
+        all.extend(self.in_folder());
         all.sort();
         all.dedup();
         all
     }
 
+    /// Workloads that the folder has objects of.
+    fn in_folder(&self) -> impl Iterator<Item = Workload> {
+        let stored = self.session.iter().flat_map(|session| &session.listing().objects);
+        stored.filter_map(|stored| {
+            let target = stored.object.target_ref()?;
+            let key = stored.object.key();
+            Some(Workload::new(key.namespace, target.kind.to_string(), target.name.as_str()))
+        })
+    }
+
     /// A pod with the labels by which the folder's objects select the workload's pods.
-    fn in_folder(&self, workload: &Workload) -> Option<Pod> {
+    fn by_selector(&self, workload: &Workload) -> Option<Pod> {
         let peer = PeerRef {
             kind: Some(workload.kind.to_string()),
             namespace: Some(workload.namespace.to_string()),

@@ -72,6 +72,11 @@ impl<'a> Reach<'a> {
         Self { policies, world }
     }
 
+    /// The policies.
+    pub fn policies(&self) -> &Policies<'a> {
+        &self.policies
+    }
+
     /// All addresses of the families that matter, in ranges that no policy tells apart. IPv6 matters where a
     /// policy or the cluster knows an address of it.
     pub fn world(&self, index: &Index) -> Vec<AddressRange> {
@@ -151,22 +156,27 @@ impl<'a> Reach<'a> {
         all.unwrap_or_default()
     }
 
-    /// What passes between all workloads, and between them and the world; nothing is left out that passes.
-    pub fn map(&self, index: &Index) -> Vec<Link> {
-        let workloads: Vec<(&Workload, Vec<End>)> = index
-            .top_workloads()
-            .filter_map(|workload| Some((workload, index.ends_of(workload)?)))
-            .collect();
+    /// What passes between workloads, and between them and the world, as far as `wanted` wants one of the two;
+    /// nothing is left out that passes, save from a workload to itself.
+    pub fn map(
+        &self,
+        index: &Index,
+        workloads: &[(Workload, Vec<End>)],
+        wanted: impl Fn(&Workload) -> bool,
+    ) -> Vec<Link> {
         let world = self.world(index);
         let mut links = Vec::new();
-        for (source, from) in &workloads {
-            for (destination, to) in &workloads {
-                if source != destination {
+        for (source, from) in workloads {
+            let of_source = wanted(source);
+            for (destination, to) in workloads {
+                if source != destination && (of_source || wanted(destination)) {
                     let place = |workload: &Workload| Place::Workload(workload.clone());
                     links.extend(self.link((place(source), from), (place(destination), to)));
                 }
             }
-            links.extend(self.links_with_world(source, from, &world));
+            if of_source {
+                links.extend(self.links_with_world(source, from, &world));
+            }
         }
         links.sort();
         links

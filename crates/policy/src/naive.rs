@@ -84,6 +84,16 @@ impl<'a> Policies<'a> {
         Self { network, cluster, domains: self.domains, now: self.now }
     }
 
+    /// The NetworkPolicies, by namespace and name.
+    pub fn network(&self) -> &[&'a NetworkPolicy] {
+        &self.network
+    }
+
+    /// The cluster-wide policies, in their order.
+    pub fn cluster(&self) -> &[&'a ClusterPolicy] {
+        &self.cluster
+    }
+
     /// The blocks of addresses that they tell apart.
     pub fn blocks(&self) -> BTreeSet<IpNet> {
         let rules = |side| self.network.iter().filter_map(move |policy| policy.rules(side));

@@ -94,7 +94,7 @@ impl Protocol {
 
 impl NetworkPolicy {
     /// The rules of one side; `None` if the policy does not restrict it.
-    pub(crate) fn rules(&self, side: Side) -> Option<&[Rule]> {
+    pub fn rules(&self, side: Side) -> Option<&[Rule]> {
         match side {
             Side::Egress => self.egress.as_deref(),
             Side::Ingress => self.ingress.as_deref(),
