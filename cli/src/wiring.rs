@@ -200,13 +200,17 @@ pub(crate) fn workload(text: &str, namespace: Option<&str>) -> Result<Workload, 
 
 /// Reads the cluster's objects from files, folders or `-`.
 pub(crate) fn cluster_state(places: &[PathBuf]) -> Result<Index, CommandError> {
-    let index = Index::of(read_objects(places, "--cluster-state")?);
-    tell_diagnostics(index.diagnostics());
+    let (objects, told) = read_objects(places, "--cluster-state")?;
+    let index = Index::of(objects);
+    tell_diagnostics(told.iter().chain(index.diagnostics()));
     Ok(index)
 }
 
 /// Reads Kubernetes objects from files, folders or `-`, which `flag` names.
-pub(crate) fn read_objects(places: &[PathBuf], flag: &str) -> Result<Vec<Object>, CommandError> {
+pub(crate) fn read_objects(
+    places: &[PathBuf],
+    flag: &str,
+) -> Result<(Vec<Object>, Vec<Diagnostic>), CommandError> {
     let mut objects = Vec::new();
     let mut diagnostics = Vec::new();
     for place in places {
@@ -219,8 +223,7 @@ pub(crate) fn read_objects(places: &[PathBuf], flag: &str) -> Result<Vec<Object>
         return Err(CommandError::failed(format!("{flag} holds no Kubernetes object{first}"))
             .hint(format!("give what {GET_STATE} prints")));
     }
-    tell_diagnostics(diagnostics.iter());
-    Ok(objects)
+    Ok((objects, diagnostics))
 }
 
 /// The most diagnostics that are told one by one.

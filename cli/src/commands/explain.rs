@@ -198,8 +198,7 @@ fn as_json(explained: &Explained) -> Value {
     })
 }
 
-/// A link for programs.
-pub(crate) fn link_json(link: &Link) -> Value {
+fn link_json(link: &Link) -> Value {
     json!({
         "from": place_json(&link.source),
         "to": place_json(&link.destination),
@@ -208,7 +207,8 @@ pub(crate) fn link_json(link: &Link) -> Value {
     })
 }
 
-fn place_json(place: &Place) -> Value {
+/// A place for programs.
+pub(crate) fn place_json(place: &Place) -> Value {
     match place {
         Place::Workload(workload) => workload_json(workload),
         Place::World(ranges) => {

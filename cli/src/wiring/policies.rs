@@ -12,7 +12,6 @@ use super::store::Session;
 use super::{GET_STATE, read_objects};
 use crate::args::Global;
 use crate::error::CommandError;
-use crate::output::{count, escaped, tell};
 
 /// Where policies and objects come from.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -34,22 +33,43 @@ pub(crate) struct Judged {
     /// The folder, if one is given.
     pub(crate) session: Option<Session>,
     /// Native policies, and ours that protect.
-    pub(crate) network: Vec<NetworkPolicy>,
+    network: Vec<NetworkPolicy>,
+    /// What could not be understood, and what was left out.
+    told: Vec<Diagnostic>,
 }
 
 // === impl PolicyInput ===
 
 impl PolicyInput {
-    /// Reads everything.
+    /// Reads everything, and tells what could not be understood.
     pub(crate) fn read(&self, global: &Global) -> Result<Judged, CommandError> {
+        let judged = self.read_quietly(global)?;
+        super::tell_diagnostics(judged.told.iter());
+        Ok(judged)
+    }
+
+    /// Reads policies and objects before a change and after it, and tells what could not be understood once.
+    pub(crate) fn read_both(
+        (before, of_before): (&Self, &Global),
+        (after, of_after): (&Self, &Global),
+    ) -> Result<(Judged, Judged), CommandError> {
+        let (before, after) = (before.read_quietly(of_before)?, after.read_quietly(of_after)?);
+        let new = after.told.iter().filter(|one| !before.told.contains(one));
+        super::tell_diagnostics(before.told.iter().chain(new));
+        Ok((before, after))
+    }
+
+    fn read_quietly(&self, global: &Global) -> Result<Judged, CommandError> {
         let session = global.folder().map(|_| Session::open(global)).transpose()?;
         if session.is_none() && self.filename.is_empty() && self.cluster_state.is_empty() {
             return Err(CommandError::usage("there is nothing to judge by").hint(format!(
                 "give policies and objects with --dir, -f or --cluster-state, for example what {GET_STATE} prints"
             )));
         }
-        let mut objects = read_objects(&self.filename, "--filename")?;
-        objects.extend(read_objects(&self.cluster_state, "--cluster-state")?);
+        let (mut objects, mut told) = read_objects(&self.filename, "--filename")?;
+        let (state, told_of_state) = read_objects(&self.cluster_state, "--cluster-state")?;
+        objects.extend(state);
+        told.extend(told_of_state);
         let stored = session.iter().flat_map(|session| &session.listing().objects);
         let mut ours: Vec<Resource> = stored.map(|stored| stored.object.clone()).collect();
         ours.extend(objects.iter().filter_map(|object| match object {
@@ -58,7 +78,8 @@ impl PolicyInput {
             _ => None,
         }));
         let index = Index::of(objects);
-        let ours = self.lowered(&ours);
+        told.extend(index.diagnostics().cloned());
+        let ours = self.lowered(&ours, &mut told);
         // Of a policy of ours and the native object that it became, ours is the newer.
         let is_ours = |policy: &&NetworkPolicy| {
             ours.iter().any(|own| (&own.namespace, &own.name) == (&policy.namespace, &policy.name))
@@ -66,36 +87,27 @@ impl PolicyInput {
         let native = index.policies().iter().filter(|policy| !is_ours(policy));
         let mut network: Vec<NetworkPolicy> = native.cloned().collect();
         network.extend(ours);
-        super::tell_diagnostics(index.diagnostics());
-        Ok(Judged { index, session, network })
+        Ok(Judged { index, session, network, told })
     }
 
     /// Our policies that count; a proposal gives way to the policy of its name.
-    fn lowered(&self, ours: &[Resource]) -> Vec<NetworkPolicy> {
+    fn lowered(&self, ours: &[Resource], told: &mut Vec<Diagnostic>) -> Vec<NetworkPolicy> {
         let counts = |object: &&Resource| match object.as_policy() {
             Some(policy) => self.assume_protect || policy.spec.mode == Mode::Protect,
             None => self.assume_protect && !ours.iter().any(|other| is_policy_of(other, object)),
         };
-        let mut diagnostics: Vec<Diagnostic> = Vec::new();
-        let mut istio = 0;
         let mut lowered = Vec::new();
         for object in ours.iter().filter(counts) {
+            let key = object.key();
             let Some(spec) = object.kubernetes() else {
-                istio += 1;
+                let message = "a policy for Istio is left out: NetworkPolicies and cluster-wide policies are judged";
+                told.push(Diagnostic { place: key.to_string(), message: message.to_owned() });
                 continue;
             };
-            let key = object.key();
-            let (policy, told) =
+            let (policy, not_understood) =
                 lower::network_policy(key.kind.as_str(), &key.namespace, &key.name, spec);
-            diagnostics.extend(told);
+            told.extend(not_understood);
             lowered.push(policy);
-        }
-        super::tell_diagnostics(diagnostics.iter());
-        if istio > 0 {
-            tell(&escaped(&format!(
-                "warning: {} for Istio left out: only NetworkPolicies and cluster-wide policies are judged",
-                count(istio, "policy")
-            )));
         }
         lowered
     }

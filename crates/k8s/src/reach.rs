@@ -17,6 +17,10 @@ use netenf_policy::{
 
 use crate::index::Index;
 
+mod change;
+
+pub use change::{Change, Scene, compare};
+
 /// Policies, and all addresses as far as they tell them apart.
 #[derive(Debug)]
 pub struct Reach<'a> {
@@ -165,20 +169,29 @@ impl<'a> Reach<'a> {
         wanted: impl Fn(&Workload) -> bool,
     ) -> Vec<Link> {
         let world = self.world(index);
+        let mut links = self.between(workloads, &wanted);
+        for (workload, ends) in workloads.iter().filter(|(workload, _)| wanted(workload)) {
+            links.extend(self.links_with_world(workload, ends, &world));
+        }
+        links.sort();
+        links
+    }
+
+    /// What passes between workloads, as far as `wanted` wants one of the two.
+    fn between(
+        &self,
+        workloads: &[(Workload, Vec<End>)],
+        wanted: impl Fn(&Workload) -> bool,
+    ) -> Vec<Link> {
         let mut links = Vec::new();
         for (source, from) in workloads {
-            let of_source = wanted(source);
             for (destination, to) in workloads {
-                if source != destination && (of_source || wanted(destination)) {
+                if source != destination && (wanted(source) || wanted(destination)) {
                     let place = |workload: &Workload| Place::Workload(workload.clone());
                     links.extend(self.link((place(source), from), (place(destination), to)));
                 }
             }
-            if of_source {
-                links.extend(self.links_with_world(source, from, &world));
-            }
         }
-        links.sort();
         links
     }
 
