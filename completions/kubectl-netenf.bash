@@ -864,7 +864,7 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__learn)
-            opts="-o -n -A -h --input-file --provider --strict --cluster-state --backend --exclude-namespace --exclude-workload --subjects --external --max-rules --max-ports --cluster-domain --ambient-probe-prefix --compat --fresh --dry-run --output --dir --namespace --all-namespaces --color --help"
+            opts="-o -n -A -h --input-file --provider --strict --cluster-state --backend --cluster-domain --compat --exclude-namespace --exclude-workload --subjects --external --max-rules --max-ports --ambient-probe-prefix --fresh --dry-run --output --dir --namespace --all-namespaces --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -884,6 +884,14 @@ _kubectl__netenf() {
                     ;;
                 --backend)
                     COMPREPLY=($(compgen -W "kubernetes istio" -- "${cur}"))
+                    return 0
+                    ;;
+                --cluster-domain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compat)
+                    COMPREPLY=($(compgen -W "none aws-vpc-cni kube-router kindnet" -- "${cur}"))
                     return 0
                     ;;
                 --exclude-namespace)
@@ -910,16 +918,8 @@ _kubectl__netenf() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --cluster-domain)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --ambient-probe-prefix)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --compat)
-                    COMPREPLY=($(compgen -W "none aws-vpc-cni kube-router kindnet" -- "${cur}"))
                     return 0
                     ;;
                 --dry-run)

@@ -55,6 +55,11 @@ istio\t'Istio ambient: ztunnel'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l cluster-state -d 'The cluster\'s objects as kubectl get -o yaml or json prints them: a file, a folder or -' -r -F
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l backend -d 'What enforces the policies; decided by the recording\'s provider if not given' -r -f -a "kubernetes\t'Kubernetes NetworkPolicy'
 istio\t'Istio AuthorizationPolicy'"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l cluster-domain -d 'DNS domain of the cluster' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l compat -d 'Network plugin whose deviations from Kubernetes\' rules proposals are fitted to; found in --cluster-state if not given' -r -f -a "none\t'None: rules as Kubernetes defines them'
+aws-vpc-cni\t'Checks the service\'s own port too, before translation'
+kube-router\t'Does not let pass what comes from a pod\'s own node'
+kindnet\t'Does not let pass what comes from a pod\'s own node'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l exclude-namespace -d 'Namespaces never to learn (repeatable)' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l exclude-workload -d 'Workloads never to learn, as [NAMESPACE/]KIND/NAME (repeatable)' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l subjects -d 'Kinds that get proposals' -r -f -a "standard\t'Deployment, StatefulSet and DaemonSet'
@@ -63,12 +68,7 @@ complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l 
 addresses\t'A rule for each address'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l max-rules -d 'The most peers in a proposal' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l max-ports -d 'The most ports of a peer' -r
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l cluster-domain -d 'DNS domain of the cluster' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l ambient-probe-prefix -d 'Prefix length for the address of IPv6 probes under Istio ambient' -r
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l compat -d 'Network plugin whose deviations from Kubernetes\' rules proposals are fitted to; found in --cluster-state if not given' -r -f -a "none\t'None: rules as Kubernetes defines them'
-aws-vpc-cni\t'Checks the service\'s own port too, before translation'
-kube-router\t'Does not let pass what comes from a pod\'s own node'
-kindnet\t'Does not let pass what comes from a pod\'s own node'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l dry-run -d 'Show what would change in the folder and change nothing' -r -f -a "client\t'Print what would be written'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -s o -l output -d 'Output: yaml (proposals), json (what became of every flow), or name' -r -f -a "yaml\t''
 json\t''

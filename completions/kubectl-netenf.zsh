@@ -44,6 +44,11 @@ istio\:"Istio ambient\: ztunnel"))' \
 '*--cluster-state=[The cluster'\''s objects as kubectl get -o yaml or json prints them\: a file, a folder or -]:PLACE:_files' \
 '--backend=[What enforces the policies; decided by the recording'\''s provider if not given]:BACKEND:((kubernetes\:"Kubernetes NetworkPolicy"
 istio\:"Istio AuthorizationPolicy"))' \
+'--cluster-domain=[DNS domain of the cluster]:DOMAIN:_default' \
+'--compat=[Network plugin whose deviations from Kubernetes'\'' rules proposals are fitted to; found in --cluster-state if not given]:PLUGIN:((none\:"None\: rules as Kubernetes defines them"
+aws-vpc-cni\:"Checks the service'\''s own port too, before translation"
+kube-router\:"Does not let pass what comes from a pod'\''s own node"
+kindnet\:"Does not let pass what comes from a pod'\''s own node"))' \
 '*--exclude-namespace=[Namespaces never to learn (repeatable)]:NAMESPACE:_default' \
 '*--exclude-workload=[Workloads never to learn, as \[NAMESPACE/\]KIND/NAME (repeatable)]:WORKLOAD:_default' \
 '--subjects=[Kinds that get proposals]:KINDS:((standard\:"Deployment, StatefulSet and DaemonSet"
@@ -52,12 +57,7 @@ all\:"Also ReplicaSet, Job, CronJob and Pod"))' \
 addresses\:"A rule for each address"))' \
 '--max-rules=[The most peers in a proposal]:N:_default' \
 '--max-ports=[The most ports of a peer]:N:_default' \
-'--cluster-domain=[DNS domain of the cluster]:DOMAIN:_default' \
 '--ambient-probe-prefix=[Prefix length for the address of IPv6 probes under Istio ambient]:BITS:_default' \
-'--compat=[Network plugin whose deviations from Kubernetes'\'' rules proposals are fitted to; found in --cluster-state if not given]:PLUGIN:((none\:"None\: rules as Kubernetes defines them"
-aws-vpc-cni\:"Checks the service'\''s own port too, before translation"
-kube-router\:"Does not let pass what comes from a pod'\''s own node"
-kindnet\:"Does not let pass what comes from a pod'\''s own node"))' \
 '--dry-run=[Show what would change in the folder and change nothing]::client:((client\:"Print what would be written"))' \
 '-o+[Output\: yaml (proposals), json (what became of every flow), or name]:FORMAT:(yaml json name)' \
 '--output=[Output\: yaml (proposals), json (what became of every flow), or name]:FORMAT:(yaml json name)' \

@@ -133,6 +133,21 @@ fn help_is_for_people() {
               - kubernetes: Kubernetes NetworkPolicy
               - istio:      Istio AuthorizationPolicy
 
+          --cluster-domain <DOMAIN>
+              DNS domain of the cluster
+              
+              [default: cluster.local]
+
+          --compat <PLUGIN>
+              Network plugin whose deviations from Kubernetes' rules proposals are fitted to; found in
+              --cluster-state if not given
+
+              Possible values:
+              - none:        None: rules as Kubernetes defines them
+              - aws-vpc-cni: Checks the service's own port too, before translation
+              - kube-router: Does not let pass what comes from a pod's own node
+              - kindnet:     Does not let pass what comes from a pod's own node
+
           --exclude-namespace <NAMESPACE>
               Namespaces never to learn (repeatable)
 
@@ -167,25 +182,10 @@ fn help_is_for_people() {
               
               [default: 100]
 
-          --cluster-domain <DOMAIN>
-              DNS domain of the cluster
-              
-              [default: cluster.local]
-
           --ambient-probe-prefix <BITS>
               Prefix length for the address of IPv6 probes under Istio ambient
               
               [default: 128]
-
-          --compat <PLUGIN>
-              Network plugin whose deviations from Kubernetes' rules proposals are fitted to; found in
-              --cluster-state if not given
-
-              Possible values:
-              - none:        None: rules as Kubernetes defines them
-              - aws-vpc-cni: Checks the service's own port too, before translation
-              - kube-router: Does not let pass what comes from a pod's own node
-              - kindnet:     Does not let pass what comes from a pod's own node
 
           --fresh
               Start over: forget the counters, and the evidence of the proposals that are learned again
