@@ -65,6 +65,9 @@ _kubectl__netenf() {
             kubectl__netenf,version)
                 cmd="kubectl__netenf__subcmd__version"
                 ;;
+            kubectl__netenf,violations)
+                cmd="kubectl__netenf__subcmd__violations"
+                ;;
             kubectl__netenf__subcmd__help,__complete)
                 cmd="kubectl__netenf__subcmd__help__subcmd____complete"
                 ;;
@@ -113,6 +116,9 @@ _kubectl__netenf() {
             kubectl__netenf__subcmd__help,version)
                 cmd="kubectl__netenf__subcmd__help__subcmd__version"
                 ;;
+            kubectl__netenf__subcmd__help,violations)
+                cmd="kubectl__netenf__subcmd__help__subcmd__violations"
+                ;;
             *)
                 ;;
         esac
@@ -120,7 +126,7 @@ _kubectl__netenf() {
 
     case "${cmd}" in
         kubectl__netenf)
-            opts="-n -A -h --dir --namespace --all-namespaces --color --help learn get diff promote demote allow flows export history rollback status completion version reference __complete help"
+            opts="-n -A -h --dir --namespace --all-namespaces --color --help learn get diff promote demote violations allow flows export history rollback status completion version reference __complete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -581,7 +587,7 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__help)
-            opts="learn get diff promote demote allow flows export history rollback status completion version reference __complete help"
+            opts="learn get diff promote demote violations allow flows export history rollback status completion version reference __complete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -805,6 +811,20 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__help__subcmd__version)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kubectl__subcmd__netenf__subcmd__help__subcmd__violations)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1157,6 +1177,87 @@ _kubectl__netenf() {
                     ;;
                 -o)
                     COMPREPLY=($(compgen -W "json" -- "${cur}"))
+                    return 0
+                    ;;
+                --dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kubectl__subcmd__netenf__subcmd__violations)
+            opts="-o -n -A -h --direction --input-file --provider --strict --cluster-state --backend --cluster-domain --compat --since --from --to --acknowledged --exit-code --no-headers --output --dir --namespace --all-namespaces --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --direction)
+                    COMPREPLY=($(compgen -W "ingress egress" -- "${cur}"))
+                    return 0
+                    ;;
+                --input-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --provider)
+                    COMPREPLY=($(compgen -W "cilium calico istio" -- "${cur}"))
+                    return 0
+                    ;;
+                --cluster-state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --backend)
+                    COMPREPLY=($(compgen -W "kubernetes istio" -- "${cur}"))
+                    return 0
+                    ;;
+                --cluster-domain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compat)
+                    COMPREPLY=($(compgen -W "none aws-vpc-cni kube-router kindnet" -- "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
                     return 0
                     ;;
                 --dir)

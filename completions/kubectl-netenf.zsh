@@ -168,6 +168,44 @@ never\:"Never"))' \
 '*::names -- Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies:_default' \
 && ret=0
 ;;
+(violations)
+_arguments "${_arguments_options[@]}" : \
+'--direction=[Only one direction]:DIRECTION:((ingress\:"Into the workload"
+egress\:"Out of the workload"))' \
+'*--input-file=[Recorded flows\: a file or - (repeatable); gzip and zstd are unpacked]:FILE:_files' \
+'--provider=[Who wrote the recording, if it cannot be told from its content]:PROVIDER:((cilium\:"Cilium\: Hubble"
+calico\:"Calico\: Goldmane"
+istio\:"Istio ambient\: ztunnel"))' \
+'*--cluster-state=[The cluster'\''s objects as kubectl get -o yaml or json prints them\: a file, a folder or -]:PLACE:_files' \
+'--backend=[What enforces the policies; decided by the recording'\''s provider if not given]:BACKEND:((kubernetes\:"Kubernetes NetworkPolicy"
+istio\:"Istio AuthorizationPolicy"))' \
+'--cluster-domain=[DNS domain of the cluster]:DOMAIN:_default' \
+'--compat=[Network plugin whose deviations from Kubernetes'\'' rules proposals are fitted to; found in --cluster-state if not given]:PLUGIN:((none\:"None\: rules as Kubernetes defines them"
+aws-vpc-cni\:"Checks the service'\''s own port too, before translation"
+kube-router\:"Does not let pass what comes from a pod'\''s own node"
+kindnet\:"Does not let pass what comes from a pod'\''s own node"))' \
+'--since=[Only what was seen since a time (RFC 3339) or within an age (5m, 2h, 3d)]:TIME:_default' \
+'*--from=[Only what such an end opened\: KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address, CIDR or name, world, host, apiserver (repeatable)]:END:_default' \
+'*--to=[Only what was opened to such an end, written like --from (repeatable)]:END:_default' \
+'-o+[Output\: table, wide, json, yaml or name]:FORMAT:(table wide json yaml name)' \
+'--output=[Output\: table, wide, json, yaml or name]:FORMAT:(table wide json yaml name)' \
+'--dir=[Folder of YAML files to work on, one object a file]:DIR:_files -/' \
+'-n+[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--namespace=[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--color=[Colour of the output]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--strict[Fail on the first line that cannot be decoded]' \
+'--acknowledged[Show acknowledged violations too, in a STATE of their own]' \
+'--exit-code[Exit with 1 if anything is listed]' \
+'--no-headers[Leave the titles out]' \
+'-A[Work in all namespaces, whatever -n says]' \
+'--all-namespaces[Work in all namespaces, whatever -n says]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies:_default' \
+&& ret=0
+;;
 (allow)
 _arguments "${_arguments_options[@]}" : \
 '*--cidr=[Allow a network that holds the addresses that were seen (repeatable\: all of them together)]:CIDR:_default' \
@@ -402,6 +440,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(violations)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (allow)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -463,6 +505,7 @@ _kubectl-netenf_commands() {
 'diff:Show what promoting would allow, or what protecting would have denied' \
 'promote:Turn proposals into policies, and monitored policies into protecting ones' \
 'demote:Take a policy one step back\: from protect to monitor, from monitor to learning' \
+'violations:List what policies deny, or would deny if they protected' \
 'allow:Add a rule for something uncovered, for a violation, or for a suggested range' \
 'flows:Show recorded flows' \
 'export:Write policies as objects to apply' \
@@ -525,6 +568,7 @@ _kubectl-netenf__subcmd__help_commands() {
 'diff:Show what promoting would allow, or what protecting would have denied' \
 'promote:Turn proposals into policies, and monitored policies into protecting ones' \
 'demote:Take a policy one step back\: from protect to monitor, from monitor to learning' \
+'violations:List what policies deny, or would deny if they protected' \
 'allow:Add a rule for something uncovered, for a violation, or for a suggested range' \
 'flows:Show recorded flows' \
 'export:Write policies as objects to apply' \
@@ -619,6 +663,11 @@ _kubectl-netenf__subcmd__help__subcmd__version_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf help version commands' commands "$@"
 }
+(( $+functions[_kubectl-netenf__subcmd__help__subcmd__violations_commands] )) ||
+_kubectl-netenf__subcmd__help__subcmd__violations_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf help violations commands' commands "$@"
+}
 (( $+functions[_kubectl-netenf__subcmd__history_commands] )) ||
 _kubectl-netenf__subcmd__history_commands() {
     local commands; commands=()
@@ -653,6 +702,11 @@ _kubectl-netenf__subcmd__status_commands() {
 _kubectl-netenf__subcmd__version_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf version commands' commands "$@"
+}
+(( $+functions[_kubectl-netenf__subcmd__violations_commands] )) ||
+_kubectl-netenf__subcmd__violations_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf violations commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_kubectl-netenf" ]; then

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     allow, complete, completion, demote, diff, export, flows, get, history, learn, promote,
-    reference, rollback, status, version,
+    reference, rollback, status, version, violations,
 };
 
 /// Learn which workloads talk to each other, review least-privilege policies, and enforce them
@@ -97,6 +97,7 @@ pub(crate) enum Command {
     Diff(diff::Args),
     Promote(promote::Args),
     Demote(demote::Args),
+    Violations(violations::Args),
     Allow(allow::Args),
     Flows(flows::Args),
     Export(export::Args),

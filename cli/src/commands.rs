@@ -18,6 +18,7 @@ pub(crate) mod reference;
 pub(crate) mod rollback;
 pub(crate) mod status;
 pub(crate) mod version;
+pub(crate) mod violations;
 
 /// Runs the command.
 pub(crate) fn run(cli: &Cli) -> Result<Exit, CommandError> {
@@ -28,6 +29,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit, CommandError> {
         Command::Diff(args) => diff::run(global, args),
         Command::Promote(args) => promote::run(global, args),
         Command::Demote(args) => demote::run(global, args),
+        Command::Violations(args) => violations::run(global, args),
         Command::Allow(args) => allow::run(global, args),
         Command::Flows(args) => flows::run(global, args),
         Command::Export(args) => export::run(global, args),

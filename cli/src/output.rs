@@ -145,6 +145,16 @@ pub(crate) fn yaml(object: &netenf_store::Resource) -> Result<String, CommandErr
     if escaped(&text) == text { Ok(text) } else { json(object) }
 }
 
+/// Anything as a YAML document.
+pub(crate) fn yaml_value(value: &impl serde::Serialize) -> Result<String, CommandError> {
+    let text = serde_saphyr::to_string(value)
+        .map_err(|error| CommandError::failed("cannot write YAML").because(error))?;
+    if escaped(&text) != text {
+        return json(value);
+    }
+    Ok(if text.ends_with('\n') { text } else { text + "\n" })
+}
+
 /// `TYPE/name`, as kubectl prints objects by name. Where several namespaces are shown the namespace stands
 /// before it, so that two of one name are told apart (case B34).
 pub(crate) fn object(key: &netenf_store::Key, namespaced: bool) -> String {

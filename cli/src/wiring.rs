@@ -10,6 +10,7 @@ use crate::error::CommandError;
 use crate::output::tell;
 
 pub(crate) mod account;
+pub(crate) mod end;
 pub(crate) mod near;
 pub(crate) mod pods;
 mod progress;
@@ -18,6 +19,7 @@ pub(crate) mod select;
 pub(crate) mod state;
 pub(crate) mod store;
 pub(crate) mod traffic;
+pub(crate) mod violation;
 
 /// Prints the cluster's objects that learning uses.
 pub(crate) const GET_STATE: &str =

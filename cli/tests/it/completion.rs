@@ -55,6 +55,7 @@ fn kubectl_gets_candidates_through_the_shim() {
     diff	Show what promoting would allow, or what protecting would have denied
     promote	Turn proposals into policies, and monitored policies into protecting ones
     demote	Take a policy one step back: from protect to monitor, from monitor to learning
+    violations	List what policies deny, or would deny if they protected
     allow	Add a rule for something uncovered, for a violation, or for a suggested range
     flows	Show recorded flows
     export	Write policies as objects to apply

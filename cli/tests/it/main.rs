@@ -30,3 +30,4 @@ mod progress;
 mod promote;
 mod recording;
 mod status;
+mod violations;
