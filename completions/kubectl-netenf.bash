@@ -20,6 +20,9 @@ _kubectl__netenf() {
             kubectl__netenf,__complete)
                 cmd="kubectl__netenf__subcmd____complete"
                 ;;
+            kubectl__netenf,ack)
+                cmd="kubectl__netenf__subcmd__ack"
+                ;;
             kubectl__netenf,allow)
                 cmd="kubectl__netenf__subcmd__allow"
                 ;;
@@ -70,6 +73,9 @@ _kubectl__netenf() {
                 ;;
             kubectl__netenf__subcmd__help,__complete)
                 cmd="kubectl__netenf__subcmd__help__subcmd____complete"
+                ;;
+            kubectl__netenf__subcmd__help,ack)
+                cmd="kubectl__netenf__subcmd__help__subcmd__ack"
                 ;;
             kubectl__netenf__subcmd__help,allow)
                 cmd="kubectl__netenf__subcmd__help__subcmd__allow"
@@ -126,7 +132,7 @@ _kubectl__netenf() {
 
     case "${cmd}" in
         kubectl__netenf)
-            opts="-n -A -h --dir --namespace --all-namespaces --color --help learn get diff promote demote violations allow flows export history rollback status completion version reference __complete help"
+            opts="-n -A -h --dir --namespace --all-namespaces --color --help learn get diff promote demote violations ack allow flows export history rollback status completion version reference __complete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -165,6 +171,63 @@ _kubectl__netenf() {
                 return 0
             fi
             case "${prev}" in
+                --dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kubectl__subcmd__netenf__subcmd__ack)
+            opts="-y -o -n -A -h --all --from --to --reason --undo --yes --dry-run --output --dir --namespace --all-namespaces --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --reason)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dry-run)
+                    COMPREPLY=($(compgen -W "client" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "name" -- "${cur}"))
+                    return 0
+                    ;;
                 --dir)
                     COMPREPLY=()
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -587,7 +650,7 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__help)
-            opts="learn get diff promote demote violations allow flows export history rollback status completion version reference __complete help"
+            opts="learn get diff promote demote violations ack allow flows export history rollback status completion version reference __complete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -601,6 +664,20 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__help__subcmd____complete)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kubectl__subcmd__netenf__subcmd__help__subcmd__ack)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -206,6 +206,31 @@ never\:"Never"))' \
 '*::names -- Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies:_default' \
 && ret=0
 ;;
+(ack)
+_arguments "${_arguments_options[@]}" : \
+'*--from=[Only what such an end opened\: KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address, CIDR or name, world, host, apiserver (repeatable)]:END:_default' \
+'*--to=[Only what was opened to such an end, written like --from (repeatable)]:END:_default' \
+'--reason=[Why they may stay as they are, in at most 1024 characters]:TEXT:_default' \
+'--dry-run=[Show what would be done and change nothing]::client:((client\:"Print what would be written"))' \
+'-o+[Output\: name]:FORMAT:(name)' \
+'--output=[Output\: name]:FORMAT:(name)' \
+'--dir=[Folder of YAML files to work on, one object a file]:DIR:_files -/' \
+'-n+[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--namespace=[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--color=[Colour of the output]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--all[Every violation, or every one of the ends that are given]' \
+'(--reason)--undo[Take the acknowledgement back]' \
+'-y[Change all without being asked; needed for --all where there is no terminal]' \
+'--yes[Change all without being asked; needed for --all where there is no terminal]' \
+'-A[Work in all namespaces, whatever -n says]' \
+'--all-namespaces[Work in all namespaces, whatever -n says]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::ids -- Ids of violations:_default' \
+&& ret=0
+;;
 (allow)
 _arguments "${_arguments_options[@]}" : \
 '*--cidr=[Allow a network that holds the addresses that were seen (repeatable\: all of them together)]:CIDR:_default' \
@@ -444,6 +469,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(ack)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (allow)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -506,6 +535,7 @@ _kubectl-netenf_commands() {
 'promote:Turn proposals into policies, and monitored policies into protecting ones' \
 'demote:Take a policy one step back\: from protect to monitor, from monitor to learning' \
 'violations:List what policies deny, or would deny if they protected' \
+'ack:Acknowledge violations\: they are known, stay denied, and are not reported again' \
 'allow:Add a rule for something uncovered, for a violation, or for a suggested range' \
 'flows:Show recorded flows' \
 'export:Write policies as objects to apply' \
@@ -524,6 +554,11 @@ _kubectl-netenf_commands() {
 _kubectl-netenf__subcmd____complete_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf __complete commands' commands "$@"
+}
+(( $+functions[_kubectl-netenf__subcmd__ack_commands] )) ||
+_kubectl-netenf__subcmd__ack_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf ack commands' commands "$@"
 }
 (( $+functions[_kubectl-netenf__subcmd__allow_commands] )) ||
 _kubectl-netenf__subcmd__allow_commands() {
@@ -569,6 +604,7 @@ _kubectl-netenf__subcmd__help_commands() {
 'promote:Turn proposals into policies, and monitored policies into protecting ones' \
 'demote:Take a policy one step back\: from protect to monitor, from monitor to learning' \
 'violations:List what policies deny, or would deny if they protected' \
+'ack:Acknowledge violations\: they are known, stay denied, and are not reported again' \
 'allow:Add a rule for something uncovered, for a violation, or for a suggested range' \
 'flows:Show recorded flows' \
 'export:Write policies as objects to apply' \
@@ -587,6 +623,11 @@ _kubectl-netenf__subcmd__help_commands() {
 _kubectl-netenf__subcmd__help__subcmd____complete_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf help __complete commands' commands "$@"
+}
+(( $+functions[_kubectl-netenf__subcmd__help__subcmd__ack_commands] )) ||
+_kubectl-netenf__subcmd__help__subcmd__ack_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf help ack commands' commands "$@"
 }
 (( $+functions[_kubectl-netenf__subcmd__help__subcmd__allow_commands] )) ||
 _kubectl-netenf__subcmd__help__subcmd__allow_commands() {

@@ -7,7 +7,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    allow, complete, completion, demote, diff, export, flows, get, history, learn, promote,
+    ack, allow, complete, completion, demote, diff, export, flows, get, history, learn, promote,
     reference, rollback, status, version, violations,
 };
 
@@ -98,6 +98,7 @@ pub(crate) enum Command {
     Promote(promote::Args),
     Demote(demote::Args),
     Violations(violations::Args),
+    Ack(ack::Args),
     Allow(allow::Args),
     Flows(flows::Args),
     Export(export::Args),

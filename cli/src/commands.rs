@@ -3,6 +3,7 @@
 use crate::args::{Cli, Command};
 use crate::error::{CommandError, Exit};
 
+pub(crate) mod ack;
 pub(crate) mod allow;
 pub(crate) mod complete;
 pub(crate) mod completion;
@@ -30,6 +31,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit, CommandError> {
         Command::Promote(args) => promote::run(global, args),
         Command::Demote(args) => demote::run(global, args),
         Command::Violations(args) => violations::run(global, args),
+        Command::Ack(args) => ack::run(global, args),
         Command::Allow(args) => allow::run(global, args),
         Command::Flows(args) => flows::run(global, args),
         Command::Export(args) => export::run(global, args),

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use crate::args::Colour;
 use crate::error::CommandError;
 
+mod ask;
 mod escape;
 mod table;
 mod wrap;
 
 pub(crate) use netenf_learn::wording::count;
 
+pub(crate) use ask::confirm;
 pub(crate) use escape::{escaped, escaped_json};
 pub(crate) use table::Table;
 pub(crate) use wrap::{width, wrapped};
@@ -164,6 +166,17 @@ pub(crate) fn object(key: &netenf_store::Key, namespaced: bool) -> String {
     };
     let namespace = if namespaced { format!("{}/", key.namespace) } else { String::new() };
     escaped(&format!("{namespace}{kind}.{}/{}", netenf_api::GROUP, key.name))
+}
+
+/// A violation by name, as `TYPE/name`.
+pub(crate) fn violation(id: &str) -> String {
+    escaped(&format!("violation/{id}"))
+}
+
+/// The policy of something, with its namespace where several are shown.
+pub(crate) fn policy(key: &netenf_store::Key, namespaced: bool) -> String {
+    let namespace = if namespaced { format!("{}/", key.namespace) } else { String::new() };
+    escaped(&format!("{namespace}{}", key.name))
 }
 
 /// An end as one word, with its address where it has a name besides: two addresses of a name are two ends.

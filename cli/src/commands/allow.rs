@@ -13,6 +13,7 @@ use crate::error::{CommandError, Exit};
 use crate::output::{self, escaped, print, tell};
 use crate::wiring::pods;
 use crate::wiring::store::Session;
+use crate::wiring::violation;
 
 /// Ranges that "any outside address" leaves out: private and link-local ones, which are never outside.
 const INSIDE: [&str; 9] = [
@@ -72,7 +73,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let namespace = global.only_namespace();
     let mut changed: Vec<(&Stored, Resource, Vec<String>)> = Vec::new();
     let mut lines = String::new();
-    for id in &args.ids {
+    for id in args.ids.iter().map(|id| violation::id(id)) {
         let stored = owner(&session, id, namespace)?;
         let at = match changed.iter().position(|(known, ..)| std::ptr::eq(*known, stored)) {
             Some(at) => at,
@@ -191,8 +192,9 @@ fn owner<'a>(
         [one] => Ok(one),
         [] if id.len() < MIN_PREFIX => Err(CommandError::no(format!("the id {id:?} is too short"))
             .hint(format!("give at least {MIN_PREFIX} characters of it"))),
-        [] => Err(CommandError::no(format!("nothing has the id {id:?}"))
-            .hint("kubectl netenf diff shows the ids of proposals; get -o yaml shows all")),
+        [] => Err(CommandError::no(format!("nothing has the id {id:?}")).hint(
+            "kubectl netenf diff shows the ids of proposals, kubectl netenf violations those of violations",
+        )),
         many => {
             let names: Vec<String> =
                 many.iter().map(|stored| stored.object.key().to_string()).collect();

@@ -69,26 +69,24 @@ enum Format {
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let since = args.since.as_deref().map(|text| clock::point(text, clock::now())).transpose()?;
-    let ends = args.ends.ends(global)?;
-    let session = Session::open(global)?;
     // Without names a violation is looked for at both of its ends, whosever policy it is of.
-    let every = args.selection.names.is_empty() || global.all_namespaces;
-    let place = Global { all_namespaces: every, ..global.clone() };
+    let is_named = !args.selection.names.is_empty();
+    let ends = args.ends.ends(global, global.only_namespace().filter(|_| !is_named))?;
+    let everywhere = global.all_namespaces || !is_named;
+    let place = Global { all_namespaces: everywhere, ..global.clone() };
+    let session = Session::open(global)?;
     let search = args.selection.search([&*session.listing().objects], &place)?;
     let mut entries = args.entries(&session, &search.objects)?;
     entries.retain(|entry| {
         let last = entry.violation.last_seen.0.as_nanosecond();
-        (args.acknowledged || entry.acknowledged.is_none())
-            && ends.cover(entry)
-            && since.is_none_or(|since| last >= i128::from(since.0))
+        ends.cover(entry) && since.is_none_or(|since| last >= i128::from(since.0))
     });
-    print(&match args.output {
-        Format::Table | Format::Wide => args.table(global, &entries),
-        Format::Json => output::json(&as_json(&entries))?,
-        Format::Yaml => output::yaml_value(&as_json(&entries))?,
-        Format::Name => entries.iter().map(|entry| name(&entry.violation.id) + "\n").collect(),
-    })?;
-    if entries.is_empty() && search.missing.is_empty() {
+    let left_out = if args.acknowledged { 0 } else { leave_acknowledged(&mut entries) };
+    print(&args.text(global, &entries)?)?;
+    if left_out > 0 {
+        let left_out = count(left_out, "violation");
+        tell(&format!("left out as acknowledged: {left_out}; --acknowledged shows them too"));
+    } else if entries.is_empty() && search.missing.is_empty() {
         tell(nothing(&search.objects));
     }
     let is_no = args.exit_code && !entries.is_empty();
@@ -117,6 +115,17 @@ impl Args {
         Ok(entries)
     }
 
+    fn text(&self, global: &Global, entries: &[Entry<'_>]) -> Result<String, CommandError> {
+        Ok(match self.output {
+            Format::Table | Format::Wide => self.table(global, entries),
+            Format::Json => output::json(&as_json(entries))?,
+            Format::Yaml => output::yaml_value(&as_json(entries))?,
+            Format::Name => {
+                entries.iter().map(|entry| output::violation(&entry.violation.id) + "\n").collect()
+            }
+        })
+    }
+
     fn table(&self, global: &Global, entries: &[Entry<'_>]) -> String {
         let is_wide = self.output == Format::Wide;
         let mut titles = vec!["ID", "LAST", "COUNT", "FROM", "TO", "PORT", "DIR", "MODE", "REASON"];
@@ -133,7 +142,10 @@ impl Args {
             }
             row.extend(self.acknowledged.then(|| state(entry)));
             if is_wide {
-                row.extend([policy(entry), age(&entry.violation.first_seen)]);
+                row.extend([
+                    output::policy(&entry.policy.object.key(), true),
+                    age(&entry.violation.first_seen),
+                ]);
             }
             table.row(row);
         }
@@ -141,9 +153,11 @@ impl Args {
     }
 }
 
-/// A violation by name, as commands take and print it.
-pub(crate) fn name(id: &str) -> String {
-    escaped(&format!("violation/{id}"))
+/// Leaves out what a person knows, and says how many those are.
+fn leave_acknowledged(entries: &mut Vec<Entry<'_>>) -> usize {
+    let before = entries.len();
+    entries.retain(|entry| entry.acknowledged.is_none());
+    before - entries.len()
 }
 
 fn row(entry: &Entry<'_>) -> Vec<String> {
@@ -190,11 +204,6 @@ fn state(entry: &Entry<'_>) -> String {
         None => "active",
     }
     .to_owned()
-}
-
-fn policy(entry: &Entry<'_>) -> String {
-    let key = entry.policy.object.key();
-    format!("{}/{}", key.namespace, key.name)
 }
 
 /// The records with their policies (DESIGN D12).

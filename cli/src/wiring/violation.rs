@@ -37,7 +37,7 @@ pub(crate) struct EndFilter {
 /// The ends that violations are wanted of; a violation is in a namespace if either end is (case B79).
 #[derive(Debug)]
 pub(crate) struct Ends<'a> {
-    namespace: Option<&'a str>,
+    within: Option<&'a str>,
     from: Vec<Pattern>,
     to: Vec<Pattern>,
 }
@@ -45,13 +45,17 @@ pub(crate) struct Ends<'a> {
 // === impl EndFilter ===
 
 impl EndFilter {
-    /// The same, understood.
-    pub(crate) fn ends<'a>(&self, global: &'a Global) -> Result<Ends<'a>, CommandError> {
+    /// The same, understood, where either end is in `within`.
+    pub(crate) fn ends<'a>(
+        &self,
+        global: &Global,
+        within: Option<&'a str>,
+    ) -> Result<Ends<'a>, CommandError> {
         let namespace = global.only_namespace();
         let parse = |texts: &[String]| -> Result<Vec<Pattern>, CommandError> {
             texts.iter().map(|text| Pattern::parse(text, namespace)).collect()
         };
-        Ok(Ends { namespace, from: parse(&self.from)?, to: parse(&self.to)? })
+        Ok(Ends { within, from: parse(&self.from)?, to: parse(&self.to)? })
     }
 }
 
@@ -63,7 +67,7 @@ impl Ends<'_> {
         let is = |patterns: &[Pattern], peer: &PeerRef| {
             patterns.is_empty() || patterns.iter().any(|pattern| pattern.is(peer))
         };
-        self.namespace.is_none_or(|namespace| entry.is_in(namespace))
+        self.within.is_none_or(|namespace| entry.is_in(namespace))
             && is(&self.from, &entry.violation.source)
             && is(&self.to, &entry.violation.dest)
     }
@@ -77,6 +81,11 @@ impl Entry<'_> {
         self.policy.object.key().namespace == namespace
             || ends.iter().any(|end| end.namespace.as_deref() == Some(namespace))
     }
+}
+
+/// The id of a violation, that may be written as it is printed by name.
+pub(crate) fn id(text: &str) -> &str {
+    text.strip_prefix("violation/").unwrap_or(text)
 }
 
 /// What the policies among `objects` hold, the newest first.

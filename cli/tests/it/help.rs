@@ -47,6 +47,7 @@ fn help_is_for_people() {
       promote     Turn proposals into policies, and monitored policies into protecting ones
       demote      Take a policy one step back: from protect to monitor, from monitor to learning
       violations  List what policies deny, or would deny if they protected
+      ack         Acknowledge violations: they are known, stay denied, and are not reported again
       allow       Add a rule for something uncovered, for a violation, or for a suggested range
       flows       Show recorded flows
       export      Write policies as objects to apply
@@ -675,6 +676,88 @@ fn help_is_for_people() {
 
       # For CI: exit with 1 if there was any within a day
       kubectl netenf violations --since 24h --exit-code --dir policies
+    ");
+    insta::assert_snapshot!(environment.run("ack --help"), @"
+    exit 0
+    ----- stdout -----
+    Acknowledge violations: they are known, stay denied, and are not reported again
+
+    What is seen of an acknowledged violation later is added to its record, also after the policy
+    protects. To let the traffic pass, use allow. IDs are those that violations shows; the first four
+    characters of one are enough while they are unique. What can be done is done, and what cannot is
+    told.
+
+    Usage: kubectl netenf ack [OPTIONS] [ID]...
+
+    Arguments:
+      [ID]...
+              Ids of violations
+
+    Options:
+          --all
+              Every violation, or every one of the ends that are given
+
+          --from <END>
+              Only what such an end opened: KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address,
+              CIDR or name, world, host, apiserver (repeatable)
+
+          --to <END>
+              Only what was opened to such an end, written like --from (repeatable)
+
+          --reason <TEXT>
+              Why they may stay as they are, in at most 1024 characters
+
+          --undo
+              Take the acknowledgement back
+
+      -y, --yes
+              Change all without being asked; needed for --all where there is no terminal
+
+          --dry-run[=<client>]
+              Show what would be done and change nothing
+
+              Possible values:
+              - client: Print what would be written
+
+      -o, --output <FORMAT>
+              Output: name
+              
+              [possible values: name]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+    Examples:
+      # Known, and to stay denied
+      kubectl netenf ack vf760ecfd --reason migration --dir policies
+
+      # Everything that was opened to the outside world; only shown
+      kubectl netenf ack --all --to world --reason updates --dir policies --dry-run
+
+      # Report it again
+      kubectl netenf ack vf760ecfd --undo --dir policies
     ");
     insta::assert_snapshot!(environment.run("allow --help"), @"
     exit 0

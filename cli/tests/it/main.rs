@@ -8,6 +8,7 @@
     reason = "helpers of tests fail as tests do, and snapshots are long"
 )]
 
+mod ack;
 mod allow;
 mod candidates;
 mod completion;

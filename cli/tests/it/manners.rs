@@ -24,6 +24,7 @@ fn without_a_folder_there_is_nothing_to_work_on() {
         "promote --all",
         "demote --all",
         "violations",
+        "ack x --reason y",
         "allow x",
         "export",
         "history",

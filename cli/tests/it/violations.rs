@@ -9,14 +9,14 @@ use crate::recording;
 const LATER: &str = "--input-file later.jsonl --cluster-state state.yaml --dir policies";
 
 /// The demo with everything in monitor.
-fn monitored() -> Environment {
+pub(crate) fn monitored() -> Environment {
     let environment = Environment::learned();
     environment.good("promote --all --dir policies");
     environment
 }
 
 /// The same, after it has learned what its policies do not allow.
-fn violated() -> Environment {
+pub(crate) fn violated() -> Environment {
     let environment = monitored();
     environment.good(&format!("learn {LATER}"));
     environment
@@ -168,6 +168,7 @@ fn everything_that_is_listed_was_asked_for() {
         "--since 1h",
         "--since 2026-09-02T12:00:00Z",
         "-A -n monitoring",
+        "-n monitoring shop/deployment/web",
     ] {
         assert_eq!(ids(some), all, "{some}");
     }
