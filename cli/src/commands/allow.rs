@@ -158,7 +158,7 @@ fn network(text: &str) -> Result<IpNet, String> {
 /// The peer that the id is about.
 fn peer<'a>(object: &'a Resource, id: &str) -> Option<&'a PeerRef> {
     let uncovered = object.uncovered().iter().find(|item| is_named(&item.id, id));
-    let violated = violations(object).iter().find(|one| is_named(&one.id, id));
+    let violated = violations(object).find(|one| is_named(&one.id, id));
     let end = |one: &'a Violation| match one.direction {
         Direction::Egress => &one.dest,
         Direction::Ingress => &one.source,
@@ -166,9 +166,13 @@ fn peer<'a>(object: &'a Resource, id: &str) -> Option<&'a PeerRef> {
     uncovered.map(|item| &item.peer).or(violated.map(end))
 }
 
-fn violations(object: &Resource) -> &[Violation] {
+/// The violations of a policy, known ones too.
+fn violations(object: &Resource) -> impl Iterator<Item = &Violation> {
     let status = object.as_policy().and_then(|policy| policy.status.as_ref());
-    status.map(|status| status.violations.as_slice()).unwrap_or_default()
+    status.into_iter().flat_map(|status| {
+        let known = status.acknowledged_violations.iter().map(|one| &one.violation);
+        status.violations.iter().chain(known)
+    })
 }
 
 /// The object that the id belongs to; an id may be cut short while it means one.
@@ -181,7 +185,7 @@ fn owner<'a>(
         let object = &stored.object;
         let mut ids = object.uncovered().iter().map(|item| item.id.as_str());
         let mut suggested = object.suggestions().iter().map(|one| one.id.as_str());
-        let mut violated = violations(object).iter().map(|one| one.id.as_str());
+        let mut violated = violations(object).map(|one| one.id.as_str());
         namespace.is_none_or(|namespace| object.key().namespace == namespace)
             && (ids.any(|own| is_named(own, id))
                 || suggested.any(|own| is_named(own, id))

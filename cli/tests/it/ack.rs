@@ -198,6 +198,14 @@ fn many_at_once_are_confirmed() {
     ");
 }
 
+#[test]
+fn what_is_known_can_be_allowed_later() {
+    let environment = violated();
+    environment.good("ack vf760ecfd --reason known --dir policies");
+    environment.good("allow vf760ecfd --dir policies");
+    assert_eq!(environment.good("violations --acknowledged --dir policies"), "");
+}
+
 /// `kubectl netenf ack $(kubectl netenf violations -o name)`.
 #[test]
 fn what_is_printed_by_name_is_taken() {
