@@ -75,13 +75,15 @@ struct Work {
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
-    let ends = args.ends.ends(global, global.only_namespace())?;
+    let namespace = global.only_namespace();
+    let ends = args.ends.ends(global, namespace)?;
     let session = Session::for_change(global, "ack", args.dry_run.is_some())?;
     let objects: Vec<&Stored> = session.listing().objects.iter().collect();
     let mut entries = violation::stored(&objects);
     entries.retain(|entry| ends.cover(entry));
     let mut work = Work::default();
-    let chosen = if args.all { args.every(&entries)? } else { args.named(&entries, &mut work) };
+    let chosen =
+        if args.all { args.every(&entries)? } else { args.named(&entries, namespace, &mut work) };
     let mut by_policy: BTreeMap<Key, Vec<&Entry<'_>>> = BTreeMap::new();
     for entry in chosen {
         by_policy.entry(entry.policy.object.key()).or_default().push(entry);
@@ -117,10 +119,15 @@ impl Args {
     }
 
     /// Those that the ids name, each once.
-    fn named<'e, 'a>(&self, entries: &'e [Entry<'a>], work: &mut Work) -> Vec<&'e Entry<'a>> {
+    fn named<'e, 'a>(
+        &self,
+        entries: &'e [Entry<'a>],
+        namespace: Option<&str>,
+        work: &mut Work,
+    ) -> Vec<&'e Entry<'a>> {
         let mut chosen: Vec<&Entry<'a>> = Vec::new();
         for id in &self.ids {
-            match find(entries, id) {
+            match find(entries, id, namespace) {
                 Ok(entry) if chosen.iter().any(|known| std::ptr::eq(*known, entry)) => {}
                 Ok(entry) => chosen.push(entry),
                 Err(error) => work.errors.push(error),
@@ -192,19 +199,33 @@ impl Args {
 }
 
 /// The violation that the id names; it may be cut short while it means one.
-fn find<'e, 'a>(entries: &'e [Entry<'a>], id: &str) -> Result<&'e Entry<'a>, CommandError> {
+fn find<'e, 'a>(
+    entries: &'e [Entry<'a>],
+    id: &str,
+    namespace: Option<&str>,
+) -> Result<&'e Entry<'a>, CommandError> {
     let id = violation::id(id);
-    let own = |entry: &&'e Entry<'a>| is_named(&entry.violation.id, id);
-    let found: Vec<&Entry<'a>> = entries.iter().filter(own).collect();
+    let named = |entry: &&'e Entry<'a>| is_named(&entry.violation.id, id);
+    let found: Vec<&Entry<'a>> = entries.iter().filter(named).collect();
+    // A violation of another namespace's policy is in this one too; where both are meant, the own one is.
+    let is_own = |entry: &&Entry<'a>| {
+        namespace.is_some_and(|namespace| entry.policy.object.key().namespace == namespace)
+    };
+    let own: Vec<&Entry<'a>> = found.iter().copied().filter(is_own).collect();
+    let found = if own.is_empty() { found } else { own };
     match found.as_slice() {
         [one] => Ok(one),
         [] if id.len() < MIN_PREFIX => Err(CommandError::no(format!("the id {id:?} is too short"))
             .hint(format!("give at least {MIN_PREFIX} characters of it"))),
         [] => Err(unknown(entries, id)),
         many => {
-            let ids: Vec<&str> = many.iter().map(|one| one.violation.id.as_str()).collect();
-            Err(CommandError::no(format!("the id {id:?} could be {}", ids.join(" or ")))
-                .hint("write more of the id"))
+            let of = |one: &&Entry<'_>| {
+                let policy = output::policy(&one.policy.object.key(), true);
+                format!("{} of {policy}", one.violation.id)
+            };
+            let names: Vec<String> = many.iter().map(of).collect();
+            Err(CommandError::no(format!("the id {id:?} could be {}", names.join(" or ")))
+                .hint("write more of the id, or name the namespace with -n"))
         }
     }
 }

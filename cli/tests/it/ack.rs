@@ -154,6 +154,26 @@ fn what_cannot_be_done_is_told_and_the_rest_is_done() {
     "#);
 }
 
+/// A file that somebody copied to another namespace holds the ids of the first.
+#[test]
+fn an_id_of_two_policies_needs_a_namespace() {
+    let environment = violated();
+    let file = "policies/shop/deployment-web-egress.policy.yaml";
+    let copied = environment.read(file).replace("  namespace: shop\n", "  namespace: copy\n");
+    environment.write(&file.replace("shop", "copy"), copied);
+    insta::assert_snapshot!(environment.run("ack vf760ecfd --reason known --dir policies"), @r#"
+    exit 1
+    ----- stderr -----
+    error: the id "vf760ecfd" could be vf760ecfd of copy/deployment-web-egress or vf760ecfd of shop/deployment-web-egress
+    hint: write more of the id, or name the namespace with -n
+    "#);
+    for namespace in ["shop", "copy"] {
+        let ack = format!("ack vf760ecfd -n {namespace} --reason known --dir policies");
+        environment.good(&ack);
+    }
+    assert_eq!(environment.good("violations --dir policies"), "");
+}
+
 #[test]
 fn many_at_once_are_confirmed() {
     let environment = with_two();
