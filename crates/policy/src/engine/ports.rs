@@ -1,7 +1,6 @@
 //! Which rules match a port.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cluster::NamedPort;
@@ -30,6 +29,13 @@ struct OfProtocol {
 
 /// The rows of a block of ports, each with the first port, in the block, from which on it holds.
 type Intervals = Box<[(u8, Row)]>;
+
+/// What a range does at a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Edge {
+    Begin,
+    End,
+}
 
 /// Rules by the name of a port.
 #[derive(Debug, Clone, Default)]
@@ -142,31 +148,25 @@ impl RangesOf {
 }
 
 fn intervals(parts: &[(u8, u8, u32)]) -> Intervals {
-    // What begins and what ends at a port, in turn.
-    let mut edges: BTreeMap<u8, [Vec<u32>; 2]> = BTreeMap::new();
-    for (low, high, position) in parts {
-        edges.entry(*low).or_default()[0].push(*position);
-        if let Some(behind) = high.checked_add(1) {
-            edges.entry(behind).or_default()[1].push(*position);
-        }
-    }
-    // A rule may have several ranges that overlap.
-    let mut open: BTreeMap<u32, usize> = BTreeMap::new();
-    let row = |(start, [begin, end]): (u8, [Vec<u32>; 2])| {
-        for position in begin {
-            *open.entry(position).or_default() += 1;
-        }
-        for position in end {
-            if let Entry::Occupied(mut count) = open.entry(position) {
-                *count.get_mut() -= 1;
-                if *count.get() == 0 {
-                    count.remove();
-                }
+    let edges = parts.iter().flat_map(|(low, high, position)| {
+        let end = high.checked_add(1).map(|behind| (behind, Edge::End, *position));
+        [(*low, Edge::Begin, *position)].into_iter().chain(end)
+    });
+    let mut edges: Vec<(u8, Edge, u32)> = edges.collect();
+    edges.sort_unstable();
+    // In order; a rule may have several ranges that overlap, and is in it once for each.
+    let mut open: Vec<u32> = Vec::new();
+    let row = |at_port: &[(u8, Edge, u32)]| {
+        for (_, edge, position) in at_port {
+            let place = open.partition_point(|known| known < position);
+            match edge {
+                Edge::Begin => open.insert(place, *position),
+                Edge::End => drop(open.remove(place)),
             }
         }
-        (start, Row::of(&open.keys().copied().collect::<Vec<_>>()))
+        (at_port[0].0, Row::of(&open))
     };
-    edges.into_iter().map(row).collect()
+    edges.chunk_by(|one, next| one.0 == next.0).map(row).collect()
 }
 
 // === impl OfProtocol ===

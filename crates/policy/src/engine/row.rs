@@ -16,6 +16,8 @@ pub(super) struct Row {
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     words: Vec<u64>,
+    /// Which words of each block hold a bit.
+    summaries: Vec<u64>,
 }
 
 // === impl Row ===
@@ -56,27 +58,26 @@ impl Row {
             sorted.sort_unstable();
             return Self::of(&sorted);
         }
-        let mut words: Vec<(usize, u64)> = Vec::new();
-        for position in positions {
-            let (word, bit) = (*position as usize / 64, 1 << (position % 64));
-            match words.last_mut() {
-                Some((last, bits)) if *last == word => *bits |= bit,
-                _ => words.push((word, bit)),
-            }
-        }
-        Self::of_words(&words)
+        let word = |position: &u32| *position as usize / 64;
+        let bits = |of_word: &[u32]| of_word.iter().fold(0, |bits, one| bits | 1 << (one % 64));
+        Self::of_words(|| {
+            let words = positions.chunk_by(|one, next| word(one) == word(next));
+            words.map(|of_word| (word(&of_word[0]), bits(of_word)))
+        })
     }
 
-    fn of_words(words: &[(usize, u64)]) -> Self {
-        let blocks = words.last().map_or(0, |(word, _)| word / 64 + 1);
-        let mut data = vec![0; blocks * 2 + words.len()].into_boxed_slice();
-        for (place, (word, bits)) in (blocks * 2..).zip(words) {
+    /// The row of these words, which come in order; they are gone through twice.
+    fn of_words<I: Iterator<Item = (usize, u64)>>(words: impl Fn() -> I) -> Self {
+        let (count, blocks) =
+            words().fold((0, 0), |(count, _), (word, _)| (count + 1, word / 64 + 1));
+        let mut data = vec![0; blocks * 2 + count].into_boxed_slice();
+        for (place, (word, bits)) in (blocks * 2..).zip(words()) {
             let block = word / 64 * 2;
             if data[block] == 0 {
                 data[block + 1] = place as u64;
             }
             data[block] |= 1 << (word % 64);
-            data[place] = *bits;
+            data[place] = bits;
         }
         Self { data, blocks: u32::try_from(blocks).unwrap_or(u32::MAX) }
     }
@@ -93,9 +94,12 @@ impl Row {
 impl Scratch {
     /// Adds all of a row.
     pub(super) fn add(&mut self, row: &Row) {
-        let needed = row.blocks() * 64;
-        if self.words.len() < needed {
-            self.words.resize(needed, 0);
+        if self.summaries.len() < row.blocks() {
+            self.summaries.resize(row.blocks(), 0);
+            self.words.resize(row.blocks() * 64, 0);
+        }
+        for (block, summary) in self.summaries.iter_mut().enumerate().take(row.blocks()) {
+            *summary |= row.summary(block);
         }
         for (word, bits) in row.stored() {
             self.words[word] |= bits;
@@ -104,13 +108,19 @@ impl Scratch {
 
     /// What was added, and starts anew.
     pub(super) fn take(&mut self) -> Row {
-        let stored = self.words.iter().enumerate().filter(|(_, bits)| **bits != 0);
-        let words: Vec<(usize, u64)> = stored.map(|(word, bits)| (word, *bits)).collect();
-        for (word, _) in &words {
-            self.words[*word] = 0;
+        let row = Row::of_words(|| places(&self.summaries).map(|word| (word, self.words[word])));
+        for word in places(&self.summaries) {
+            self.words[word] = 0;
         }
-        Row::of_words(&words)
+        self.summaries.fill(0);
+        row
     }
+}
+
+/// The words that blocks with these summaries hold.
+fn places(summaries: &[u64]) -> impl Iterator<Item = usize> {
+    let blocks = summaries.iter().enumerate();
+    blocks.flat_map(|(block, summary)| Bits(*summary).map(move |bit| block * 64 + bit))
 }
 
 /// The places of the bits of a word.
