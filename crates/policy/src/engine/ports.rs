@@ -7,7 +7,7 @@ use crate::cluster::NamedPort;
 use crate::network_policy::{PortMatch, PortRange, Protocol};
 use crate::packet::Transport;
 
-use super::row::Row;
+use super::row::{Row, Shelf, View};
 
 /// Rules by their ports.
 #[derive(Debug, Clone, Default)]
@@ -27,8 +27,12 @@ struct OfProtocol {
     parts: Box<[Intervals]>,
 }
 
-/// The rows of a block of ports, each with the first port, in the block, from which on it holds.
-type Intervals = Box<[(u8, Row)]>;
+/// The rows of a block of ports, and from which port of the block on each holds.
+#[derive(Debug, Clone, Default)]
+struct Intervals {
+    starts: Vec<u8>,
+    rows: Shelf,
+}
 
 /// What a range does at a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +52,7 @@ struct OfName {
 /// The rows that a packet's port is in.
 #[derive(Clone, Copy)]
 pub(super) struct PortRows<'a> {
-    rows: [Option<&'a Row>; 4],
+    rows: [View<'a>; 4],
     table: &'a Ports,
     named: &'a [NamedPort],
     at: Option<(Protocol, u16)>,
@@ -156,7 +160,8 @@ fn intervals(parts: &[(u8, u8, u32)]) -> Intervals {
     edges.sort_unstable();
     // In order; a rule may have several ranges that overlap, and is in it once for each.
     let mut open: Vec<u32> = Vec::new();
-    let row = |at_port: &[(u8, Edge, u32)]| {
+    let mut intervals = Intervals::default();
+    for at_port in edges.chunk_by(|one, next| one.0 == next.0) {
         for (_, edge, position) in at_port {
             let place = open.partition_point(|known| known < position);
             match edge {
@@ -164,21 +169,24 @@ fn intervals(parts: &[(u8, u8, u32)]) -> Intervals {
                 Edge::End => drop(open.remove(place)),
             }
         }
-        (at_port[0].0, Row::of(&open))
-    };
-    edges.chunk_by(|one, next| one.0 == next.0).map(row).collect()
+        intervals.starts.push(at_port[0].0);
+        intervals.rows.push(&open);
+    }
+    intervals.rows.close();
+    intervals
 }
 
 // === impl OfProtocol ===
 
 impl OfProtocol {
-    fn rows(&self, port: u16) -> [Option<&Row>; 2] {
+    fn rows(&self, port: u16) -> [View<'_>; 2] {
         let [block, low] = port.to_be_bytes();
         let part = self.parts.get(usize::from(block)).and_then(|parts| {
-            let after = parts.partition_point(|(start, _)| *start <= low);
-            parts.get(after.checked_sub(1)?).map(|(_, row)| row)
+            let after = parts.starts.partition_point(|start| *start <= low);
+            parts.rows.row(after.checked_sub(1)?)
         });
-        [self.whole.get(usize::from(block)), part]
+        let whole = self.whole.get(usize::from(block)).map(Row::view);
+        [whole, part].map(Option::unwrap_or_default)
     }
 }
 
@@ -187,10 +195,10 @@ impl OfProtocol {
 impl Ports {
     /// The rows for a packet to a pod with these named ports.
     pub(super) fn rows<'a>(&'a self, transport: Transport, named: &'a [NamedPort]) -> PortRows<'a> {
-        let mut rows = [Some(&self.any), None, None, None];
+        let mut rows = [self.any.view(), View::default(), View::default(), View::default()];
         if let Some(protocol) = transport.protocol() {
             let of = &self.protocols[place(protocol)];
-            rows[1] = Some(&of.any);
+            rows[1] = of.any.view();
             if let Some(port) = transport.port() {
                 [rows[2], rows[3]] = of.rows(port);
             }
@@ -212,14 +220,16 @@ impl<'a> PortRows<'a> {
         self.all().fold(0, |bits, row| bits | row.word(word))
     }
 
-    fn all(&self) -> impl Iterator<Item = &'a Row> {
+    fn all(&self) -> impl Iterator<Item = View<'a>> {
         let Self { rows, table, named, at } = *self;
         let names = named
             .iter()
             .filter(move |port| at == Some((port.protocol, port.number)))
             .filter_map(|port| table.names.get(&port.name).map(|name| (name, port.protocol)))
-            .flat_map(|(name, protocol)| [&name.any, &name.protocols[place(protocol)]]);
-        rows.into_iter().flatten().chain(names)
+            .flat_map(|(name, protocol)| {
+                [&name.any, &name.protocols[place(protocol)]].map(Row::view)
+            });
+        rows.into_iter().chain(names)
     }
 }
 
