@@ -138,7 +138,13 @@ impl RangesOf {
                 let low = if block == from { low } else { 0 };
                 let high = if block == to { high } else { 255 };
                 match (low, high) {
-                    (0, 255) => whole[usize::from(block)].push(position),
+                    (0, 255) => {
+                        // The ranges of a rule come one after the other, and may all be wide.
+                        let rules: &mut Vec<u32> = &mut whole[usize::from(block)];
+                        if rules.last() != Some(&position) {
+                            rules.push(position);
+                        }
+                    }
                     _ => parts[usize::from(block)].push((low, high, position)),
                 }
             }
@@ -162,13 +168,18 @@ fn intervals(parts: &[(u8, u8, u32)]) -> Intervals {
     let mut open: Vec<u32> = Vec::new();
     let mut intervals = Intervals::default();
     for at_port in edges.chunk_by(|one, next| one.0 == next.0) {
-        for (_, edge, position) in at_port {
-            let place = open.partition_point(|known| known < position);
-            match edge {
-                Edge::Begin => open.insert(place, *position),
-                Edge::End => drop(open.remove(place)),
-            }
-        }
+        let of = |wanted: Edge| {
+            let of = at_port.iter().filter(move |(_, edge, _)| *edge == wanted);
+            of.map(|(_, _, position)| *position)
+        };
+        let mut ends = of(Edge::End).peekable();
+        open.retain(|position| ends.next_if_eq(position).is_none());
+        open.extend(of(Edge::Begin));
+        #[expect(
+            clippy::stable_sort_primitive,
+            reason = "it merges two sorted parts in linear time"
+        )]
+        open.sort();
         intervals.starts.push(at_port[0].0);
         intervals.rows.push(&open);
     }
