@@ -67,21 +67,12 @@ pub const UPDATES: [(&str, Change); 10] = [
         engine.apply_node(Node { name, labels, addresses });
     }),
     ("a name has 100 other addresses", |engine, _, at| {
-        let address = |low| IpAddr::V4(Ipv4Addr::from_bits(0xCB00_0000 + at % 7 * 100 + low));
-        let record = |low| Record {
-            owner: "a.name-7.example.com",
-            ttl: Duration::from_mins(1),
-            data: Data::Address(address(low)),
-        };
-        let answer = Answer {
-            resolver: RESOLVER,
-            asker: Asker::Node,
-            question: "a.name-7.example.com",
-            records: (0..100).map(record).collect(),
-        };
-        engine.observe(&answer, Duration::from_secs(u64::from(at))).unwrap();
+        tell(engine, "a.name-7.example.com", 0xCB00_0000 + at % 7 * 100, at);
     }),
 ];
+
+/// Names that are known, each with 100 addresses.
+const NAMES: u32 = 100;
 
 const RESOLVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 96, 0, 10));
 
@@ -92,7 +83,23 @@ pub fn engine(size: Size, shape: Shape) -> Engine {
     cluster.domains = DomainCache::new(Settings { resolvers, ..Settings::default() });
     let mut engine = Engine::new(cluster);
     engine.apply_cluster_policy(names());
+    for index in 0..NAMES {
+        let name = format!("a-{index}.name-{}.example.com", index % 25);
+        tell(&mut engine, &name, 0xCC00_0000 + index * 100, 0);
+    }
     engine
+}
+
+/// Tells that a name has 100 addresses from the first on.
+fn tell(engine: &mut Engine, name: &str, first: u32, now: u32) {
+    let record = |low| Record {
+        owner: name,
+        ttl: Duration::from_mins(1),
+        data: Data::Address(IpAddr::V4(Ipv4Addr::from_bits(first + low))),
+    };
+    let records = (0..100).map(record).collect();
+    let answer = Answer { resolver: RESOLVER, asker: Asker::Node, question: name, records };
+    engine.observe(&answer, Duration::from_secs(u64::from(now))).unwrap();
 }
 
 /// A policy that allows names, a pattern in each of its rules.
