@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
 use crate::output::{self, escaped, painted, print, tell};
+use crate::wiring;
 use crate::wiring::select::Selection;
 use crate::wiring::store::{self, Session};
 
@@ -47,11 +48,11 @@ pub(crate) struct Args {
     #[arg(short = 'f', long = "filename", value_name = "DIR")]
     filename: Option<PathBuf>,
     /// List recorded connections that would be denied if everything selected protected
-    #[arg(long)]
+    #[arg(long, group = "judges")]
     against_traffic: bool,
     /// Compare who may talk to whom by all policies together: those that protect, with those that monitor and
     /// proposals too; with -f the older folder's with this one's
-    #[arg(long, conflicts_with = "against_traffic")]
+    #[arg(long, group = "judges")]
     connectivity: bool,
     #[command(flatten)]
     judged: connectivity::Judging,
@@ -298,7 +299,8 @@ impl Args {
             );
         }
         let objects: Vec<&Resource> = found.iter().map(|stored| &stored.object).collect();
-        let denied = Traffic::of(session, &objects, &edges);
+        let index = wiring::cluster_state(&self.judged.cluster_state)?;
+        let denied = Traffic::of(session, &objects, &index, &edges);
         print(&match self.output {
             Format::Json => denied.json()?,
             Format::Text => denied.text(),

@@ -1,6 +1,9 @@
 //! `promote`: a proposal becomes a policy, a policy protects.
 
+use std::path::PathBuf;
+
 use netenf_api::{Mode, WorkloadNetworkPolicy};
+use netenf_k8s::Index;
 use netenf_k8s::lifecycle::{self, Reason, Refusal, Selection as Accepted, WithoutRules, is_named};
 use netenf_k8s::preflight::{self, Facts, Item, Limits, Verdict};
 use netenf_store::{Change, Key, Record, Resource, Stored, Verb};
@@ -11,6 +14,7 @@ use crate::args::Global;
 use crate::clock;
 use crate::error::{CommandError, Exit};
 use crate::output::{self, JsonOnly, escaped, painted, print, tell, wrapped};
+use crate::wiring;
 use crate::wiring::select::Selection;
 use crate::wiring::state::State;
 use crate::wiring::store::Session;
@@ -42,6 +46,9 @@ pub(crate) struct Args {
     /// Deny what is not allowed
     #[arg(long)]
     protect: bool,
+    /// The cluster's objects, whose own policies count in the preflight: a file, a folder or - (repeatable)
+    #[arg(long, value_name = "PLACE", requires = "protect")]
+    cluster_state: Vec<PathBuf>,
     /// The least recorded time that --protect asks for
     #[arg(long, value_name = "TIME", default_value = "24h", value_parser = clock::seconds)]
     min_window: i64,
@@ -84,6 +91,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     if let Some(warning) = state.warning().filter(|_| args.protect) {
         tell(&warning);
     }
+    let index = wiring::cluster_state(&args.cluster_state)?;
     let mut plans = Vec::new();
     let mut refusals = Vec::new();
     for stored in found {
@@ -91,7 +99,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
             tell(&escaped(&format!("{} {word}", stored.object.key())));
             continue;
         }
-        match args.plan(&session, &state, stored) {
+        match args.plan(&session, &state, &index, stored) {
             Ok(plan) => plans.push(plan),
             Err(error) => refusals.push(error),
         }
@@ -148,6 +156,7 @@ impl Args {
         &self,
         session: &Session,
         state: &State,
+        index: &Index,
         stored: &'a Stored,
     ) -> Result<Plan<'a>, CommandError> {
         let object = self.accepted(&stored.object)?;
@@ -164,7 +173,7 @@ impl Args {
         };
         let policy = Resource::from(policy);
         let edges = state.edges();
-        let denied = traffic::denied(session, &[&policy], &edges);
+        let denied = traffic::denied(session, &[&policy], index, &edges);
         let facts = Facts {
             object: &object,
             window: state.window(),

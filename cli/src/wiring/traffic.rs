@@ -8,8 +8,13 @@ use netenf_store::Resource;
 
 use super::store::Session;
 
-/// What `objects` would deny if they protected, beside the folder's other policies.
-pub(crate) fn denied(session: &Session, objects: &[&Resource], edges: &[SeenEdge]) -> Vec<Denied> {
+/// What `objects` would deny if they protected, beside the folder's other policies and the cluster's own.
+pub(crate) fn denied(
+    session: &Session,
+    objects: &[&Resource],
+    index: &Index,
+    edges: &[SeenEdge],
+) -> Vec<Denied> {
     let name = |object: &Resource| (object.key().namespace, object.key().name);
     let names: Vec<(String, String)> = objects.iter().map(|object| name(object)).collect();
     let mut guards =
@@ -22,7 +27,7 @@ pub(crate) fn denied(session: &Session, objects: &[&Resource], edges: &[SeenEdge
         };
         Guard::new(key.kind.as_str(), &key.namespace, &key.name, spec)
     }));
-    let mut denied = monitor::denied(&Index::default(), &guards, edges);
+    let mut denied = monitor::denied(index, &guards, edges);
     denied.retain(|one| names.contains(&one.policy));
     denied
 }

@@ -378,3 +378,28 @@ fn connectivity_is_compared_between_folders() {
     hint: add --connectivity to -o dot
     ");
 }
+
+/// A cluster-wide Accept stands before what a proposal does not allow, a Deny before what it allows.
+#[test]
+fn the_clusters_own_policies_count_against_traffic() {
+    let environment = Environment::learned();
+    let policy = |action: &str, port: u16| {
+        format!(
+            "apiVersion: policy.networking.k8s.io/v1alpha2\nkind: ClusterNetworkPolicy\nmetadata: {{name: guard}}\nspec: {{tier: Admin, \
+             priority: 1, subject: {{namespaces: {{}}}}, egress: [{{action: {action}, to: [{{networks: [0.0.0.0/0]}}], \
+             protocols: [{{tcp: {{destinationPort: {{number: {port}}}}}}}]}}]}}\n"
+        )
+    };
+    environment.write("accept.yaml", policy("Accept", 443));
+    environment.write("deny.yaml", policy("Deny", 443));
+    let diff = |words: &str| {
+        environment
+            .run(&format!("diff deployment/web -n shop --against-traffic --dir policies {words}"))
+    };
+    insta::assert_snapshot!(diff(""), @"");
+    insta::assert_snapshot!(diff("--cluster-state accept.yaml"), @"");
+    insta::assert_snapshot!(diff("--cluster-state deny.yaml"), @"");
+    insta::assert_snapshot!(environment.run(
+        "promote deployment/web -n shop --direction egress --protect --dry-run --dir policies --cluster-state accept.yaml"
+    ), @"");
+}

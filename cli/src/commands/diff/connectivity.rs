@@ -13,12 +13,14 @@ use crate::error::{CommandError, Exit};
 use crate::output::{self, escaped, painted, print, tell};
 use crate::wiring::policies::{Judged, PolicyInput};
 
-/// What `--connectivity` judges by.
+/// What is judged by.
 #[derive(Debug, Clone, Default, clap::Args)]
+#[group(skip)]
 pub(super) struct Judging {
-    /// The cluster's objects, with --connectivity: a file, a folder or - (repeatable)
-    #[arg(long, value_name = "PLACE", requires = "connectivity")]
-    cluster_state: Vec<PathBuf>,
+    /// The cluster's objects, whose own policies count, with --connectivity or --against-traffic: a file, a
+    /// folder or - (repeatable)
+    #[arg(long, value_name = "PLACE", requires = "judges")]
+    pub(super) cluster_state: Vec<PathBuf>,
     /// With --connectivity and -f: count monitoring policies and proposals of both as if they protected
     #[arg(long, requires = "connectivity", requires = "filename")]
     assume_protect: bool,

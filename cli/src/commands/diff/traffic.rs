@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use netenf_api::{Mode, UncoveredPeer};
+use netenf_k8s::Index;
 use netenf_k8s::monitor::{self, Denied};
 use netenf_k8s::{preflight, render};
 use netenf_learn::proposal::SeenEdge;
@@ -23,13 +24,18 @@ pub(super) struct Traffic<'a> {
 // === impl Traffic ===
 
 impl<'a> Traffic<'a> {
-    pub(super) fn of(session: &Session, objects: &[&'a Resource], edges: &[SeenEdge]) -> Self {
+    pub(super) fn of(
+        session: &Session,
+        objects: &[&'a Resource],
+        index: &Index,
+        edges: &[SeenEdge],
+    ) -> Self {
         let uncovered: BTreeMap<(String, String), &[UncoveredPeer]> = objects
             .iter()
             .map(|object| ((object.key().namespace, object.key().name), object.uncovered()))
             .collect();
         let listed = |one: &Denied| preflight::listed(uncovered.get(&one.policy)?, one);
-        let denied = traffic::denied(session, objects, edges);
+        let denied = traffic::denied(session, objects, index, edges);
         Self {
             recorded: edges.iter().map(|edge| edge.count).sum(),
             denied: denied
