@@ -33,13 +33,14 @@ impl Index {
         let running = pods.filter(|(_, pod)| pod.end.is_none());
         let mut ends: Vec<End> = running.map(|(key, pod)| self.pod_end(key, pod)).collect();
         if ends.is_empty() {
-            ends.push(match entry.host_network {
-                true => self.node_end(None),
-                false => End::Pod(PodEnd {
+            ends.push(if entry.host_network {
+                self.node_end(None)
+            } else {
+                End::Pod(PodEnd {
                     labels: entry.labels.clone(),
                     ports: named(&entry.ports),
                     ..self.pod_in(&workload.namespace)
-                }),
+                })
             });
         }
         Some(ends)
