@@ -20,6 +20,9 @@ _kubectl__netenf() {
             kubectl__netenf,__complete)
                 cmd="kubectl__netenf__subcmd____complete"
                 ;;
+            kubectl__netenf,ack)
+                cmd="kubectl__netenf__subcmd__ack"
+                ;;
             kubectl__netenf,allow)
                 cmd="kubectl__netenf__subcmd__allow"
                 ;;
@@ -65,8 +68,14 @@ _kubectl__netenf() {
             kubectl__netenf,version)
                 cmd="kubectl__netenf__subcmd__version"
                 ;;
+            kubectl__netenf,violations)
+                cmd="kubectl__netenf__subcmd__violations"
+                ;;
             kubectl__netenf__subcmd__help,__complete)
                 cmd="kubectl__netenf__subcmd__help__subcmd____complete"
+                ;;
+            kubectl__netenf__subcmd__help,ack)
+                cmd="kubectl__netenf__subcmd__help__subcmd__ack"
                 ;;
             kubectl__netenf__subcmd__help,allow)
                 cmd="kubectl__netenf__subcmd__help__subcmd__allow"
@@ -113,6 +122,9 @@ _kubectl__netenf() {
             kubectl__netenf__subcmd__help,version)
                 cmd="kubectl__netenf__subcmd__help__subcmd__version"
                 ;;
+            kubectl__netenf__subcmd__help,violations)
+                cmd="kubectl__netenf__subcmd__help__subcmd__violations"
+                ;;
             *)
                 ;;
         esac
@@ -120,7 +132,7 @@ _kubectl__netenf() {
 
     case "${cmd}" in
         kubectl__netenf)
-            opts="-n -A -h --dir --namespace --all-namespaces --color --help learn get diff promote demote allow flows export history rollback status completion version reference __complete help"
+            opts="-n -A -h --dir --namespace --all-namespaces --color --help learn get diff promote demote violations ack allow flows export history rollback status completion version reference __complete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -159,6 +171,63 @@ _kubectl__netenf() {
                 return 0
             fi
             case "${prev}" in
+                --dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kubectl__subcmd__netenf__subcmd__ack)
+            opts="-y -o -n -A -h --all --from --to --reason --undo --yes --dry-run --output --dir --namespace --all-namespaces --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --reason)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dry-run)
+                    COMPREPLY=($(compgen -W "client" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "name" -- "${cur}"))
+                    return 0
+                    ;;
                 --dir)
                     COMPREPLY=()
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -581,7 +650,7 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__help)
-            opts="learn get diff promote demote allow flows export history rollback status completion version reference __complete help"
+            opts="learn get diff promote demote violations ack allow flows export history rollback status completion version reference __complete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -595,6 +664,20 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__help__subcmd____complete)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kubectl__subcmd__netenf__subcmd__help__subcmd__ack)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -818,6 +901,20 @@ _kubectl__netenf() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kubectl__subcmd__netenf__subcmd__help__subcmd__violations)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kubectl__subcmd__netenf__subcmd__history)
             opts="-o -n -A -h --direction --output --dir --namespace --all-namespaces --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -864,7 +961,7 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__learn)
-            opts="-o -n -A -h --input-file --provider --strict --cluster-state --backend --exclude-namespace --exclude-workload --subjects --external --max-rules --max-ports --cluster-domain --ambient-probe-prefix --compat --fresh --dry-run --output --dir --namespace --all-namespaces --color --help"
+            opts="-o -n -A -h --input-file --provider --strict --cluster-state --backend --cluster-domain --compat --exclude-namespace --exclude-workload --subjects --external --max-rules --max-ports --ambient-probe-prefix --fresh --dry-run --output --dir --namespace --all-namespaces --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -884,6 +981,14 @@ _kubectl__netenf() {
                     ;;
                 --backend)
                     COMPREPLY=($(compgen -W "kubernetes istio" -- "${cur}"))
+                    return 0
+                    ;;
+                --cluster-domain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compat)
+                    COMPREPLY=($(compgen -W "none aws-vpc-cni kube-router kindnet" -- "${cur}"))
                     return 0
                     ;;
                 --exclude-namespace)
@@ -910,16 +1015,8 @@ _kubectl__netenf() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --cluster-domain)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --ambient-probe-prefix)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --compat)
-                    COMPREPLY=($(compgen -W "none aws-vpc-cni kube-router kindnet" -- "${cur}"))
                     return 0
                     ;;
                 --dry-run)
@@ -1157,6 +1254,87 @@ _kubectl__netenf() {
                     ;;
                 -o)
                     COMPREPLY=($(compgen -W "json" -- "${cur}"))
+                    return 0
+                    ;;
+                --dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kubectl__subcmd__netenf__subcmd__violations)
+            opts="-o -n -A -h --direction --input-file --provider --strict --cluster-state --backend --cluster-domain --compat --since --from --to --acknowledged --exit-code --no-headers --output --dir --namespace --all-namespaces --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --direction)
+                    COMPREPLY=($(compgen -W "ingress egress" -- "${cur}"))
+                    return 0
+                    ;;
+                --input-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --provider)
+                    COMPREPLY=($(compgen -W "cilium calico istio" -- "${cur}"))
+                    return 0
+                    ;;
+                --cluster-state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --backend)
+                    COMPREPLY=($(compgen -W "kubernetes istio" -- "${cur}"))
+                    return 0
+                    ;;
+                --cluster-domain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compat)
+                    COMPREPLY=($(compgen -W "none aws-vpc-cni kube-router kindnet" -- "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
                     return 0
                     ;;
                 --dir)

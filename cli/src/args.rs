@@ -7,8 +7,8 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    allow, check, complete, completion, demote, diff, explain, export, flows, get, history, learn,
-    promote, reference, rollback, status, version,
+    ack, allow, check, complete, completion, demote, diff, explain, export, flows, get, history,
+    learn, promote, reference, rollback, status, version, violations,
 };
 
 /// Learn which workloads talk to each other, review least-privilege policies, and enforce them
@@ -99,6 +99,8 @@ pub(crate) enum Command {
     Explain(explain::Args),
     Promote(promote::Args),
     Demote(demote::Args),
+    Violations(violations::Args),
+    Ack(ack::Args),
     Allow(allow::Args),
     Flows(flows::Args),
     Export(export::Args),

@@ -3,6 +3,7 @@
 use crate::args::{Cli, Command};
 use crate::error::{CommandError, Exit};
 
+pub(crate) mod ack;
 pub(crate) mod allow;
 pub(crate) mod check;
 pub(crate) mod complete;
@@ -20,6 +21,7 @@ pub(crate) mod reference;
 pub(crate) mod rollback;
 pub(crate) mod status;
 pub(crate) mod version;
+pub(crate) mod violations;
 
 /// Runs the command.
 pub(crate) fn run(cli: &Cli) -> Result<Exit, CommandError> {
@@ -32,6 +34,8 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit, CommandError> {
         Command::Explain(args) => explain::run(global, args),
         Command::Promote(args) => promote::run(global, args),
         Command::Demote(args) => demote::run(global, args),
+        Command::Violations(args) => violations::run(global, args),
+        Command::Ack(args) => ack::run(global, args),
         Command::Allow(args) => allow::run(global, args),
         Command::Flows(args) => flows::run(global, args),
         Command::Export(args) => export::run(global, args),

@@ -63,9 +63,10 @@ fn pod_set(set: &PodSet) -> String {
 }
 
 fn pods(selector: &Selector) -> String {
-    match selector.is_empty() {
-        true => "all pods".to_owned(),
-        false => format!("pods {}", self::selector(selector)),
+    if selector.is_empty() {
+        "all pods".to_owned()
+    } else {
+        format!("pods {}", self::selector(selector))
     }
 }
 

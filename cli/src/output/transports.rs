@@ -35,9 +35,10 @@ pub(crate) fn json(transports: &Transports) -> Vec<Value> {
             continue;
         }
         entries.extend(transports.ports(protocol).map(|range| {
-            match range.start() == range.end() {
-                true => json!({"protocol": name, "port": range.start()}),
-                false => json!({"protocol": name, "port": range.start(), "endPort": range.end()}),
+            if range.start() == range.end() {
+                json!({"protocol": name, "port": range.start()})
+            } else {
+                json!({"protocol": name, "port": range.start(), "endPort": range.end()})
             }
         }));
     }
@@ -57,8 +58,9 @@ pub(crate) fn protocol_name(protocol: Protocol) -> &'static str {
 }
 
 fn ports(range: &RangeInclusive<u16>) -> String {
-    match range.start() == range.end() {
-        true => range.start().to_string(),
-        false => format!("{}-{}", range.start(), range.end()),
+    if range.start() == range.end() {
+        range.start().to_string()
+    } else {
+        format!("{}-{}", range.start(), range.end())
     }
 }

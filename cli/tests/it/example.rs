@@ -17,6 +17,10 @@ fn environment(command: &str) -> Environment {
     environment.good(&format!("{learn} flows.jsonl.gz --dir ../main/policies"));
     match command {
         "demote" => drop(environment.good("promote --all -n shop --dir policies")),
+        "ack" => {
+            environment.good("promote --all -n shop --dir policies");
+            environment.good(&format!("{learn} later.jsonl --dir policies"));
+        }
         "rollback" => {
             let id = environment.uncovered("deployment-web-egress", "External");
             environment.good(&format!("allow {id} --dir policies"));
@@ -64,8 +68,11 @@ fn examples_do_what_they_say() {
     for command in help::commands() {
         for example in examples(&Environment::new(), &command) {
             let environment = environment(&command);
+            if example.contains("--undo") {
+                environment.good("ack --all --yes --reason known --dir policies");
+            }
             let run = match command.as_str() {
-                "demote" | "rollback" => environment.run(&example),
+                "ack" | "demote" | "rollback" => environment.run(&example),
                 _ => run(&environment, &example),
             };
             // 1 is an answer: there is a difference, or a preflight refuses.

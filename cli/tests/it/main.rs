@@ -8,6 +8,7 @@
     reason = "helpers of tests fail as tests do, and snapshots are long"
 )]
 
+mod ack;
 mod allow;
 mod candidates;
 mod completion;
@@ -30,3 +31,4 @@ mod progress;
 mod promote;
 mod recording;
 mod status;
+mod violations;

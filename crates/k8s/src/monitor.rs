@@ -4,11 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use jiff::Timestamp as Time;
-use netenf_api::{
-    Direction, Mode, Tier, Violation, ViolationReason, WorkloadNetworkPolicy,
-    WorkloadNetworkPolicySpec,
-};
+use netenf_api::{Direction, Mode, WorkloadNetworkPolicySpec};
 use netenf_learn as learn;
 use netenf_learn::Directory as _;
 use netenf_learn::proposal::{Denial, Funnel, Outcome, SeenEdge, SeenEnd};
@@ -19,6 +15,10 @@ use netenf_policy::{
 use crate::index::Index;
 use crate::merge::istio_allows;
 use crate::{lower, render};
+
+mod record;
+
+pub use record::{gathered, record, violation};
 
 /// One of our policies, ready to be evaluated.
 #[derive(Debug, Clone)]
@@ -303,86 +303,6 @@ fn ends(index: &Index, end: &SeenEnd, ports: Vec<NamedPort>) -> Vec<End> {
         return vec![End::Unknown];
     }
     addresses.into_iter().map(End::Address).collect()
-}
-
-/// The record of denied traffic. Its id is a hash of what makes it distinct: policy, direction, peer,
-/// port and protocol; neither pods nor client ports nor the mode are part of it (case B80). Traffic of a
-/// source that tells no times is as of 1970.
-pub fn violation(denied: &Denied, mode: Mode) -> Option<Violation> {
-    let edge = &denied.edge;
-    // What becomes known of a peer later does not make it another.
-    let peer = learn::proposal::Peer {
-        addresses: Vec::new(),
-        names: Vec::new(),
-        service: None,
-        ..denied.other_end().clone()
-    };
-    let key = format!(
-        "{}/{} {} {:?} {:?} {}",
-        denied.policy.0, denied.policy.1, denied.direction, peer, edge.protocol, edge.port
-    );
-    let at = |time: Option<learn::Timestamp>| render::time(time.unwrap_or(learn::Timestamp(0)));
-    Some(Violation {
-        id: format!("v{}", learn::name::short_hash(&key)),
-        direction: denied.direction,
-        source: render::peer(&edge.source.peer),
-        dest: render::peer(&edge.destination.peer),
-        protocol: render::protocol(edge.protocol),
-        dst_port: Some(edge.port),
-        action: mode,
-        reason: ViolationReason::NoRule,
-        decided_by: Some(netenf_api::Decision {
-            tier: Tier::NetworkPolicy,
-            kind: Some("WorkloadNetworkPolicy".to_owned()),
-            namespace: Some(denied.policy.0.clone()),
-            name: Some(denied.policy.1.clone()),
-            rule: None,
-        }),
-        count: i64::try_from(edge.count).unwrap_or(i64::MAX),
-        first_seen: at(edge.first)?,
-        last_seen: at(edge.last)?,
-    })
-}
-
-/// Adds violations to a policy's status: a recurrence adds to its record, one that was acknowledged stays
-/// acknowledged; the newest come first, and what is cut is counted.
-pub fn record(policy: &mut WorkloadNetworkPolicy, violations: Vec<Violation>) {
-    let status = policy.status.get_or_insert_default();
-    for violation in violations {
-        status.violation_count = status.violation_count.saturating_add(violation.count);
-        let acknowledged =
-            status.acknowledged_violations.iter_mut().find(|one| one.violation.id == violation.id);
-        let known = match acknowledged {
-            Some(acknowledged) => {
-                // Under another mode it is still known (case B80); the old mode is noted.
-                let mode = acknowledged.violation.action;
-                if mode != violation.action {
-                    acknowledged.previous_mode = Some(mode);
-                }
-                Some(&mut acknowledged.violation)
-            }
-            None => status.violations.iter_mut().find(|one| one.id == violation.id),
-        };
-        match known {
-            Some(known) => {
-                known.count = known.count.saturating_add(violation.count);
-                if violation.first_seen.0 != Time::UNIX_EPOCH {
-                    known.first_seen.0 = known.first_seen.0.min(violation.first_seen.0);
-                }
-                known.last_seen.0 = known.last_seen.0.max(violation.last_seen.0);
-                known.action = violation.action;
-            }
-            None => status.violations.push(violation),
-        }
-    }
-    status.violations.sort_by(|a, b| (b.last_seen.0, &a.id).cmp(&(a.last_seen.0, &b.id)));
-    let over = status.violations.len().saturating_sub(netenf_api::violation::MAX_VIOLATIONS);
-    status.violations.truncate(netenf_api::violation::MAX_VIOLATIONS);
-    if over > 0 {
-        let over = i64::try_from(over).unwrap_or(i64::MAX);
-        *status.violations_truncated.get_or_insert(0) += over;
-    }
-    status.active_violation_count = i64::try_from(status.violations.len()).unwrap_or(i64::MAX);
 }
 
 #[cfg(test)]

@@ -46,10 +46,9 @@ impl Args {
             .map(|text| after.parsed(text, global))
             .collect::<Result<Vec<Workload>, _>>()?;
         let namespace = global.only_namespace();
-        let wanted = |own: &Workload| match selected.is_empty() {
-            true => namespace.is_none_or(|wanted| *own.namespace == *wanted),
-            false => selected.contains(own),
-        };
+        let here = |own: &Workload| namespace.is_none_or(|wanted| *own.namespace == *wanted);
+        let wanted =
+            |own: &Workload| if selected.is_empty() { here(own) } else { selected.contains(own) };
         let changes = reach::compare(
             Scene { reach: &reach_before, index: &before.index, workloads: &old },
             Scene { reach: &reach_after, index: &after.index, workloads: &new },

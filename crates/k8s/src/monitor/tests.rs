@@ -1,3 +1,4 @@
+use netenf_api::WorkloadNetworkPolicy;
 use netenf_learn::proposal::Peer;
 use netenf_policy::Labels;
 use rstest::rstest;
@@ -200,6 +201,19 @@ fn a_recurrence_adds_to_its_record_and_an_acknowledged_one_stays_acknowledged() 
     let status = policy.status.unwrap();
     assert_eq!(status.active_violation_count, 1);
     assert_eq!(status.acknowledged_violations[0].violation.count, 9);
+}
+
+#[test]
+fn violations_of_one_id_are_one_and_the_newest_come_first() {
+    let of = |port, last| {
+        let mut one = denied_once(port);
+        one.edge.last = Some(learn::Timestamp::from_seconds(last));
+        violation(&one, Mode::Monitor).unwrap()
+    };
+    let all = gathered(vec![of(6379, 10), of(6380, 20), of(6379, 30)]);
+    let shown: Vec<_> =
+        all.iter().map(|one| (one.dst_port, one.count, one.last_seen.0.as_second())).collect();
+    assert_eq!(shown, [(Some(6379), 6, 30), (Some(6380), 3, 20)]);
 }
 
 #[test]
