@@ -8,7 +8,7 @@ pub(super) enum Choice {
     /// traffic of the node: no policy selects it, and only blocks of addresses admit it.
     HostNetwork,
     /// A controller without a kind is a pod of its name. The API requires a kind (`OwnerReference`), so no cluster
-    /// holds such an owner: neither is right.
+    /// holds such an owner; to us it controls nothing, and its pods are workloads of their own.
     OwnerWithoutKind,
 }
 
