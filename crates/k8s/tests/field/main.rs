@@ -24,6 +24,7 @@ mod closing;
 mod generated;
 mod law;
 mod np_guard;
+mod reaching;
 mod recipe;
 mod tiers;
 mod traffic;
