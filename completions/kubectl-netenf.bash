@@ -26,6 +26,9 @@ _kubectl__netenf() {
             kubectl__netenf,allow)
                 cmd="kubectl__netenf__subcmd__allow"
                 ;;
+            kubectl__netenf,check)
+                cmd="kubectl__netenf__subcmd__check"
+                ;;
             kubectl__netenf,completion)
                 cmd="kubectl__netenf__subcmd__completion"
                 ;;
@@ -34,6 +37,9 @@ _kubectl__netenf() {
                 ;;
             kubectl__netenf,diff)
                 cmd="kubectl__netenf__subcmd__diff"
+                ;;
+            kubectl__netenf,explain)
+                cmd="kubectl__netenf__subcmd__explain"
                 ;;
             kubectl__netenf,export)
                 cmd="kubectl__netenf__subcmd__export"
@@ -80,6 +86,9 @@ _kubectl__netenf() {
             kubectl__netenf__subcmd__help,allow)
                 cmd="kubectl__netenf__subcmd__help__subcmd__allow"
                 ;;
+            kubectl__netenf__subcmd__help,check)
+                cmd="kubectl__netenf__subcmd__help__subcmd__check"
+                ;;
             kubectl__netenf__subcmd__help,completion)
                 cmd="kubectl__netenf__subcmd__help__subcmd__completion"
                 ;;
@@ -88,6 +97,9 @@ _kubectl__netenf() {
                 ;;
             kubectl__netenf__subcmd__help,diff)
                 cmd="kubectl__netenf__subcmd__help__subcmd__diff"
+                ;;
+            kubectl__netenf__subcmd__help,explain)
+                cmd="kubectl__netenf__subcmd__help__subcmd__explain"
                 ;;
             kubectl__netenf__subcmd__help,export)
                 cmd="kubectl__netenf__subcmd__help__subcmd__export"
@@ -132,7 +144,7 @@ _kubectl__netenf() {
 
     case "${cmd}" in
         kubectl__netenf)
-            opts="-n -A -h --dir --namespace --all-namespaces --color --help learn get diff promote demote violations ack allow flows export history rollback status completion version reference __complete help"
+            opts="-n -A -h --dir --namespace --all-namespaces --color --help learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -299,6 +311,67 @@ _kubectl__netenf() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kubectl__subcmd__netenf__subcmd__check)
+            opts="-f -o -n -A -h --from --to --filename --cluster-state --assume-protect --output --dir --namespace --all-namespaces --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster-state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "json" -- "${cur}"))
+                    return 0
+                    ;;
+                --dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kubectl__subcmd__netenf__subcmd__completion)
             opts="-n -A -h --dir --namespace --all-namespaces --color --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -378,7 +451,7 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__diff)
-            opts="-f -o -n -A -h --direction --filename --against-traffic --output --dir --namespace --all-namespaces --color --help"
+            opts="-f -o -n -A -h --direction --filename --against-traffic --connectivity --cluster-state --assume-protect --output --dir --namespace --all-namespaces --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -396,12 +469,69 @@ _kubectl__netenf() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cluster-state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
-                    COMPREPLY=($(compgen -W "text markdown json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text markdown json dot yaml" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "text markdown json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text markdown json dot yaml" -- "${cur}"))
+                    return 0
+                    ;;
+                --dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kubectl__subcmd__netenf__subcmd__explain)
+            opts="-f -o -n -A -h --filename --cluster-state --assume-protect --output --dir --namespace --all-namespaces --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster-state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "json" -- "${cur}"))
                     return 0
                     ;;
                 --dir)
@@ -650,7 +780,7 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__help)
-            opts="learn get diff promote demote violations ack allow flows export history rollback status completion version reference __complete help"
+            opts="learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -705,6 +835,20 @@ _kubectl__netenf() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kubectl__subcmd__netenf__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kubectl__subcmd__netenf__subcmd__help__subcmd__completion)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -734,6 +878,20 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__help__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kubectl__subcmd__netenf__subcmd__help__subcmd__explain)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -103,8 +103,9 @@ _arguments "${_arguments_options[@]}" : \
 egress\:"Out of the workload"))' \
 '-f+[Older folder to compare with\: shows what --dir has in place of it]:DIR:_files' \
 '--filename=[Older folder to compare with\: shows what --dir has in place of it]:DIR:_files' \
-'-o+[Output\: text, markdown, json, or yaml (a plain diff of the objects)]:FORMAT:(text markdown json yaml)' \
-'--output=[Output\: text, markdown, json, or yaml (a plain diff of the objects)]:FORMAT:(text markdown json yaml)' \
+'*--cluster-state=[The cluster'\''s objects, with --connectivity\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'-o+[Output\: text, markdown, json, dot (of --connectivity, for graphviz), or yaml (a plain diff of the objects)]:FORMAT:(text markdown json dot yaml)' \
+'--output=[Output\: text, markdown, json, dot (of --connectivity, for graphviz), or yaml (a plain diff of the objects)]:FORMAT:(text markdown json dot yaml)' \
 '--dir=[Folder of YAML files to work on, one object a file]:DIR:_files -/' \
 '-n+[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
 '--namespace=[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
@@ -112,11 +113,56 @@ egress\:"Out of the workload"))' \
 always\:"Always"
 never\:"Never"))' \
 '--against-traffic[List recorded connections that would be denied if everything selected protected]' \
+'(--against-traffic)--connectivity[Compare who may talk to whom by all policies together\: those that protect, with those that monitor and proposals too; with -f the older folder'\''s with this one'\''s]' \
+'--assume-protect[With --connectivity and -f\: count monitoring policies and proposals of both as if they protected]' \
 '-A[Work in all namespaces, whatever -n says]' \
 '--all-namespaces[Work in all namespaces, whatever -n says]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '*::names -- Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies:_default' \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+'--from=[The end that opens the connection]:END:_default' \
+'--to=[The other end, with its port after translation\: END\:PORT\[/PROTOCOL\], an IPv6 address in brackets]:END:PORT:_default' \
+'*-f+[Objects to judge by, policies too\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'*--filename=[Objects to judge by, policies too\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'*--cluster-state=[The cluster'\''s objects\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'-o+[Output\: json]:FORMAT:((json\:"JSON"))' \
+'--output=[Output\: json]:FORMAT:((json\:"JSON"))' \
+'--dir=[Folder of YAML files to work on, one object a file]:DIR:_files -/' \
+'-n+[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--namespace=[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--color=[Colour of the output]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--assume-protect[Count our monitoring policies and proposals as if they protected]' \
+'-A[Work in all namespaces, whatever -n says]' \
+'--all-namespaces[Work in all namespaces, whatever -n says]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(explain)
+_arguments "${_arguments_options[@]}" : \
+'*-f+[Objects to judge by, policies too\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'*--filename=[Objects to judge by, policies too\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'*--cluster-state=[The cluster'\''s objects\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'-o+[Output\: json]:FORMAT:((json\:"JSON"))' \
+'--output=[Output\: json]:FORMAT:((json\:"JSON"))' \
+'--dir=[Folder of YAML files to work on, one object a file]:DIR:_files -/' \
+'-n+[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--namespace=[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--color=[Colour of the output]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--assume-protect[Count our monitoring policies and proposals as if they protected]' \
+'-A[Work in all namespaces, whatever -n says]' \
+'--all-namespaces[Work in all namespaces, whatever -n says]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::workloads -- Workloads\: KIND/NAME or NAMESPACE/KIND/NAME:_default' \
 && ret=0
 ;;
 (promote)
@@ -457,6 +503,14 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(explain)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (promote)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -532,6 +586,8 @@ _kubectl-netenf_commands() {
 'learn:Learn from recorded flows and propose policies' \
 'get:List proposals and policies' \
 'diff:Show what promoting would allow, or what protecting would have denied' \
+'check:Check whether policies would allow a connection, and say why' \
+'explain:Explain what policies let workloads do' \
 'promote:Turn proposals into policies, and monitored policies into protecting ones' \
 'demote:Take a policy one step back\: from protect to monitor, from monitor to learning' \
 'violations:List what policies deny, or would deny if they protected' \
@@ -565,6 +621,11 @@ _kubectl-netenf__subcmd__allow_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf allow commands' commands "$@"
 }
+(( $+functions[_kubectl-netenf__subcmd__check_commands] )) ||
+_kubectl-netenf__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf check commands' commands "$@"
+}
 (( $+functions[_kubectl-netenf__subcmd__completion_commands] )) ||
 _kubectl-netenf__subcmd__completion_commands() {
     local commands; commands=()
@@ -579,6 +640,11 @@ _kubectl-netenf__subcmd__demote_commands() {
 _kubectl-netenf__subcmd__diff_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf diff commands' commands "$@"
+}
+(( $+functions[_kubectl-netenf__subcmd__explain_commands] )) ||
+_kubectl-netenf__subcmd__explain_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf explain commands' commands "$@"
 }
 (( $+functions[_kubectl-netenf__subcmd__export_commands] )) ||
 _kubectl-netenf__subcmd__export_commands() {
@@ -601,6 +667,8 @@ _kubectl-netenf__subcmd__help_commands() {
 'learn:Learn from recorded flows and propose policies' \
 'get:List proposals and policies' \
 'diff:Show what promoting would allow, or what protecting would have denied' \
+'check:Check whether policies would allow a connection, and say why' \
+'explain:Explain what policies let workloads do' \
 'promote:Turn proposals into policies, and monitored policies into protecting ones' \
 'demote:Take a policy one step back\: from protect to monitor, from monitor to learning' \
 'violations:List what policies deny, or would deny if they protected' \
@@ -634,6 +702,11 @@ _kubectl-netenf__subcmd__help__subcmd__allow_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf help allow commands' commands "$@"
 }
+(( $+functions[_kubectl-netenf__subcmd__help__subcmd__check_commands] )) ||
+_kubectl-netenf__subcmd__help__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf help check commands' commands "$@"
+}
 (( $+functions[_kubectl-netenf__subcmd__help__subcmd__completion_commands] )) ||
 _kubectl-netenf__subcmd__help__subcmd__completion_commands() {
     local commands; commands=()
@@ -648,6 +721,11 @@ _kubectl-netenf__subcmd__help__subcmd__demote_commands() {
 _kubectl-netenf__subcmd__help__subcmd__diff_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf help diff commands' commands "$@"
+}
+(( $+functions[_kubectl-netenf__subcmd__help__subcmd__explain_commands] )) ||
+_kubectl-netenf__subcmd__help__subcmd__explain_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf help explain commands' commands "$@"
 }
 (( $+functions[_kubectl-netenf__subcmd__help__subcmd__export_commands] )) ||
 _kubectl-netenf__subcmd__help__subcmd__export_commands() {

@@ -23,14 +23,14 @@ use crate::wiring::policies::PolicyInput;
 /// 0 if it is allowed and with 1 if it is denied.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  # Would a workload reach its database if the proposals protected?
-  kubectl netenf check --from deployment/web --to statefulset/db:5432 -n shop --dir policies --assume-protect
+  # Would a workload reach another by what protects now? --assume-protect counts the rest too
+  kubectl netenf check --from deploy/web --to deploy/api:80 -n shop --dir policies
 
   # By what stands in the cluster, over UDP, from outside
   kubectl netenf check --from world --to deployment/web:53/UDP -n shop --cluster-state state.yaml
 
   # Before a policy is applied
-  kubectl netenf check --from shop/deployment/web --to 203.0.113.7:443 -f policy.yaml --cluster-state state.yaml")]
+  kubectl netenf check --from shop/sts/db --to 1.1.1.1:443 -f policy.yaml --cluster-state state.yaml")]
 pub(crate) struct Args {
     /// The end that opens the connection
     #[arg(long, value_name = "END")]
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     to: String,
     #[command(flatten)]
     input: PolicyInput,
-    /// Output: text or json
+    /// Output: json
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     output: Option<JsonOnly>,
 }
@@ -139,7 +139,7 @@ pub(crate) fn decider(by: &Decider) -> String {
         Decider::Rule(rule) => rule_words(rule),
         Decider::Isolated(policies) => {
             let all: Vec<String> = policies.iter().map(object).collect();
-            format!("no rule allows it of {}", all.join(", "))
+            format!("no rule of {} allows it", all.join(", "))
         }
         Decider::Default => "no policy applies: allowed by default".to_owned(),
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use netenf_k8s::reach::{Link, Place, Reach};
 use netenf_learn::Workload;
-use netenf_policy::{AddressRange, End, Side};
+use netenf_policy::{AddressRange, End, Side, space};
 use serde_json::{Value, json};
 
 use crate::args::Global;
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     workloads: Vec<String>,
     #[command(flatten)]
     input: PolicyInput,
-    /// Output: text or json
+    /// Output: json
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     output: Option<JsonOnly>,
 }
@@ -171,12 +171,32 @@ fn escaped_lines(text: &str) -> String {
 pub(crate) fn place(place: &Place) -> String {
     match place {
         Place::Workload(workload) => word(workload),
-        Place::World(ranges) => {
-            let blocks: Vec<String> =
-                ranges.iter().flat_map(|range| range.blocks()).map(|one| one.to_string()).collect();
-            format!("world({})", blocks.join(","))
+        Place::World(ranges) => format!("world({})", families(ranges).join(",")),
+    }
+}
+
+/// The addresses of each family in as few blocks as tell them: those that they are, or all without some.
+fn families(ranges: &[AddressRange]) -> Vec<String> {
+    let mut words = Vec::new();
+    for whole in space::divide([]) {
+        let own = ranges.iter().filter(|range| range.first.is_ipv4() == whole.first.is_ipv4());
+        let own: Vec<AddressRange> = own.copied().collect();
+        if own.is_empty() {
+            continue;
+        }
+        let (blocks, without) = (blocks(&own), blocks(&space::gaps(whole, &own)));
+        if without.len() < blocks.len() {
+            let whole = self::blocks(&[whole]).concat();
+            words.push(format!("{whole} without {}", without.join(",")));
+        } else {
+            words.extend(blocks);
         }
     }
+    words
+}
+
+fn blocks(ranges: &[AddressRange]) -> Vec<String> {
+    ranges.iter().flat_map(|range| range.blocks()).map(|block| block.to_string()).collect()
 }
 
 fn as_json(explained: &Explained) -> Value {

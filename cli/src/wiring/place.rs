@@ -163,7 +163,7 @@ impl Judged {
 
     /// Workloads of the objects, and those of the folder.
     fn workloads(&self) -> Vec<Workload> {
-        let mut all: Vec<Workload> = self.index.every_workload().cloned().collect();
+        let mut all: Vec<Workload> = self.index.every_workload().collect();
         all.extend(self.in_folder());
         all.sort();
         all.dedup();

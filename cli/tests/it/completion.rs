@@ -53,6 +53,8 @@ fn kubectl_gets_candidates_through_the_shim() {
     learn	Learn from recorded flows and propose policies
     get	List proposals and policies
     diff	Show what promoting would allow, or what protecting would have denied
+    check	Check whether policies would allow a connection, and say why
+    explain	Explain what policies let workloads do
     promote	Turn proposals into policies, and monitored policies into protecting ones
     demote	Take a policy one step back: from protect to monitor, from monitor to learning
     violations	List what policies deny, or would deny if they protected
@@ -76,6 +78,7 @@ fn kubectl_gets_candidates_through_the_shim() {
     text
     markdown
     json
+    dot
     yaml
     :4
     ");

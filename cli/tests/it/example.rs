@@ -5,6 +5,17 @@ use std::io::Write as _;
 use crate::environment::{Environment, Run};
 use crate::{help, recording};
 
+/// A policy of the shop's database.
+const POLICY: &str = "
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: db, namespace: shop}
+spec:
+  podSelector: {matchLabels: {app: db}}
+  policyTypes: [Egress]
+  egress: [{to: [{ipBlock: {cidr: 1.1.1.0/24}}], ports: [{port: 443}]}]
+";
+
 /// What the examples of a command take for granted.
 fn environment(command: &str) -> Environment {
     let environment = Environment::new();
@@ -12,6 +23,7 @@ fn environment(command: &str) -> Environment {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(recording::demo().as_bytes()).unwrap();
     environment.write("flows.jsonl.gz", packed.finish().unwrap());
+    environment.write("policy.yaml", POLICY);
     let learn = "learn --cluster-state state.yaml --input-file";
     environment.good(&format!("{learn} flows.jsonl --dir policies"));
     environment.good(&format!("{learn} flows.jsonl.gz --dir ../main/policies"));

@@ -44,6 +44,8 @@ fn help_is_for_people() {
       learn       Learn from recorded flows and propose policies
       get         List proposals and policies
       diff        Show what promoting would allow, or what protecting would have denied
+      check       Check whether policies would allow a connection, and say why
+      explain     Explain what policies let workloads do
       promote     Turn proposals into policies, and monitored policies into protecting ones
       demote      Take a policy one step back: from protect to monitor, from monitor to learning
       violations  List what policies deny, or would deny if they protected
@@ -341,11 +343,23 @@ fn help_is_for_people() {
           --against-traffic
               List recorded connections that would be denied if everything selected protected
 
+          --connectivity
+              Compare who may talk to whom by all policies together: those that protect, with those that
+              monitor and proposals too; with -f the older folder's with this one's
+
+          --cluster-state <PLACE>
+              The cluster's objects, with --connectivity: a file, a folder or - (repeatable)
+
+          --assume-protect
+              With --connectivity and -f: count monitoring policies and proposals of both as if they
+              protected
+
       -o, --output <FORMAT>
-              Output: text, markdown, json, or yaml (a plain diff of the objects)
+              Output: text, markdown, json, dot (of --connectivity, for graphviz), or yaml (a plain diff
+              of the objects)
               
               [default: text]
-              [possible values: text, markdown, json, yaml]
+              [possible values: text, markdown, json, dot, yaml]
 
       -h, --help
               Print help (see a summary with '-h')
@@ -381,6 +395,9 @@ fn help_is_for_people() {
 
       # A table for a pull request: this folder against the one on the main branch
       kubectl netenf diff --dir policies -f ../main/policies -o markdown
+
+      # Who may talk to whom once everything protects, by all policies together, as a graph
+      kubectl netenf diff --connectivity --dir policies --cluster-state state.yaml -o dot
     ");
     insta::assert_snapshot!(environment.run("promote --help"), @"
     exit 0
@@ -1339,4 +1356,148 @@ fn without_a_command_the_help_is_shown() {
     let run = environment.run("");
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
     assert!(run.stderr.contains("Usage: kubectl netenf"), "{run}");
+}
+
+#[test]
+fn help_of_questions_about_policies() {
+    let environment = Environment::new();
+    insta::assert_snapshot!(environment.run("check --help"), @"
+    exit 0
+    ----- stdout -----
+    Check whether policies would allow a connection, and say why
+
+    Both directions must allow it: the way out of the source and the way into the destination. Native
+    policies of -f and --cluster-state count, and ours that protect; --assume-protect adds those that
+    monitor, and proposals. An end is [NAMESPACE/]KIND/NAME, [NAMESPACE/]pod/NAME, node/NAME,
+    namespace/NAME, an address, a range of addresses outside the cluster, a domain name, world, host or
+    apiserver. Where an end is several pods, the connection must be allowed between all of them. Exits
+    with 0 if it is allowed and with 1 if it is denied.
+
+    Usage: kubectl netenf check [OPTIONS] --from <END> --to <END:PORT>
+
+    Options:
+          --from <END>
+              The end that opens the connection
+
+          --to <END:PORT>
+              The other end, with its port after translation: END:PORT[/PROTOCOL], an IPv6 address in
+              brackets
+
+      -f, --filename <PLACE>
+              Objects to judge by, policies too: a file, a folder or - (repeatable)
+
+          --cluster-state <PLACE>
+              The cluster's objects: a file, a folder or - (repeatable)
+
+          --assume-protect
+              Count our monitoring policies and proposals as if they protected
+
+      -o, --output <FORMAT>
+              Output: json
+
+              Possible values:
+              - json: JSON
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+    Examples:
+      # Would a workload reach another by what protects now? --assume-protect counts the rest too
+      kubectl netenf check --from deploy/web --to deploy/api:80 -n shop --dir policies
+
+      # By what stands in the cluster, over UDP, from outside
+      kubectl netenf check --from world --to deployment/web:53/UDP -n shop --cluster-state state.yaml
+
+      # Before a policy is applied
+      kubectl netenf check --from shop/sts/db --to 1.1.1.1:443 -f policy.yaml --cluster-state state.yaml
+    ");
+    insta::assert_snapshot!(environment.run("explain --help"), @"
+    exit 0
+    ----- stdout -----
+    Explain what policies let workloads do
+
+    For each workload and direction: the rules that select it in the order in which they decide, what
+    becomes of everything else, and with whom it may talk. Without a workload it lists who may talk to
+    whom. Native policies of -f and --cluster-state count, and ours that protect; --assume-protect adds
+    those that monitor, and proposals.
+
+    Usage: kubectl netenf explain [OPTIONS] [WORKLOAD]...
+
+    Arguments:
+      [WORKLOAD]...
+              Workloads: KIND/NAME or NAMESPACE/KIND/NAME
+
+    Options:
+      -f, --filename <PLACE>
+              Objects to judge by, policies too: a file, a folder or - (repeatable)
+
+          --cluster-state <PLACE>
+              The cluster's objects: a file, a folder or - (repeatable)
+
+          --assume-protect
+              Count our monitoring policies and proposals as if they protected
+
+      -o, --output <FORMAT>
+              Output: json
+
+              Possible values:
+              - json: JSON
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+    Examples:
+      # What a workload may do once its proposals protect
+      kubectl netenf explain deployment/web -n shop --dir policies --assume-protect
+
+      # By what stands in the cluster
+      kubectl netenf explain shop/statefulset/db --cluster-state state.yaml
+
+      # Who may talk to whom, for programs
+      kubectl netenf explain --cluster-state state.yaml -o json
+    ");
 }

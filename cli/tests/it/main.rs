@@ -11,6 +11,7 @@
 mod ack;
 mod allow;
 mod candidates;
+mod check;
 mod completion;
 mod decision;
 mod demote;
@@ -18,6 +19,7 @@ mod diff;
 mod document;
 mod environment;
 mod example;
+mod explain;
 mod export;
 mod flows;
 mod generated;

@@ -260,7 +260,7 @@ fn cluster_state_that_is_broken_in_part_is_used_in_part() {
     insta::assert_snapshot!(environment.run("learn --input-file flows.jsonl --cluster-state nothere"), @"
     exit 3
     ----- stderr -----
-    error: cannot read the cluster state nothere: No such file or directory (os error 2)
+    error: cannot read nothere: No such file or directory (os error 2)
     hint: check the name after --cluster-state
     ");
     environment.write("none.yaml", "hello: world\n");

@@ -43,6 +43,22 @@ pub fn join(ranges: impl IntoIterator<Item = AddressRange>) -> Vec<AddressRange>
     joined
 }
 
+/// What of `whole` is in none of `ranges`, which are in order and do not overlap.
+pub fn gaps(whole: AddressRange, ranges: &[AddressRange]) -> Vec<AddressRange> {
+    let mut gaps = Vec::new();
+    let mut start = Some(whole.first);
+    for range in ranges {
+        if let (Some(first), Some(last)) = (start, previous(range.first))
+            && first <= last
+        {
+            gaps.push(AddressRange::new(first, last));
+        }
+        start = next(range.last);
+    }
+    gaps.extend(start.map(|first| AddressRange::new(first, whole.last)));
+    gaps
+}
+
 // === impl AddressRange ===
 
 impl AddressRange {

@@ -14,21 +14,24 @@ impl Index {
         self.workloads.keys().filter(|workload| !self.owners.contains_key(*workload))
     }
 
-    /// Every workload, controlled ones too, sorted.
-    pub fn every_workload(&self) -> impl Iterator<Item = &Workload> {
-        self.workloads.keys()
+    /// Every workload, controlled ones too, and every pod.
+    pub fn every_workload(&self) -> impl Iterator<Item = Workload> {
+        let pod = |(namespace, name): &Key| Workload::new(namespace.clone(), "Pod", name.clone());
+        self.workloads.keys().cloned().chain(self.pods.keys().map(pod))
     }
 
     /// The workload as ends: its pods, or a pod of its template where none runs. `None` if there is no such
     /// workload.
     pub fn ends_of(&self, workload: &Workload) -> Option<Vec<End>> {
+        let own = (workload.namespace.clone(), workload.name.clone());
+        if *workload.kind == *"Pod"
+            && let Some(pod) = self.pods.get(&own)
+        {
+            return Some(vec![self.pod_end(&own, pod)]);
+        }
         let entry = self.workloads.get(workload)?;
         let mut keys = Vec::new();
         self.add_pods_of(workload, 0, &mut keys);
-        let own = (workload.namespace.clone(), workload.name.clone());
-        if *workload.kind == *"Pod" && !keys.contains(&own) {
-            keys.push(own);
-        }
         let pods = keys.iter().filter_map(|key| Some((key, self.pods.get(key)?)));
         let running = pods.filter(|(_, pod)| pod.end.is_none());
         let mut ends: Vec<End> = running.map(|(key, pod)| self.pod_end(key, pod)).collect();

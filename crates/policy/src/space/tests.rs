@@ -42,3 +42,16 @@ fn a_range_is_blocks(#[case] range: &str, #[case] expected: &str) {
     };
     assert_eq!(range.blocks(), parsed(expected));
 }
+
+#[rstest]
+#[case::nothing("", "0.0.0.0-255.255.255.255")]
+#[case::all("0.0.0.0/0", "")]
+#[case::in_the_middle(
+    "10.0.0.0/8 12.0.0.0/8",
+    "0.0.0.0-9.255.255.255 11.0.0.0-11.255.255.255 13.0.0.0-255.255.255.255"
+)]
+#[case::at_both_ends("0.0.0.0/1 255.0.0.0/8", "128.0.0.0-254.255.255.255")]
+fn gaps_are_what_is_left(#[case] blocks: &str, #[case] expected: &str) {
+    let ranges: Vec<AddressRange> = parsed(blocks).into_iter().map(AddressRange::from).collect();
+    assert_eq!(text(&gaps(divide([])[0], &ranges)), expected);
+}
