@@ -140,7 +140,7 @@ pub(crate) fn judged(
     index: &Index,
 ) -> BTreeMap<Key, Vec<Violation>> {
     let guards: Vec<Guard> = session.guards(|_| true);
-    let denied = monitor::judge(index, &guards, index.policies(), outcome);
+    let denied = monitor::judge(index, &guards, outcome);
     let modes: BTreeMap<Key, Mode> = guards
         .iter()
         .map(|guard| (Key::policy(&*guard.namespace, &*guard.name), guard.mode))

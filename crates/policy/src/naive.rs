@@ -118,11 +118,16 @@ impl<'a> Policies<'a> {
 
     /// Evaluates a connection between given ends.
     pub fn explain(&self, connection: &Connection) -> Explanation {
-        let find = |side| match free(side, &connection.source, &connection.destination) {
+        let finding = |side| self.finding(side, connection);
+        Explanation { egress: finding(Side::Egress), ingress: finding(Side::Ingress) }
+    }
+
+    /// Evaluates one direction of a connection between given ends.
+    pub fn finding(&self, side: Side, connection: &Connection) -> Finding {
+        match free(side, &connection.source, &connection.destination) {
             Some(by) => Finding::allowed(by),
             None => self.find(&Asked::between(connection.question(side))),
-        };
-        Explanation { egress: find(Side::Egress), ingress: find(Side::Ingress) }
+        }
     }
 
     fn find(&self, asked: &Asked<'_>) -> Finding {

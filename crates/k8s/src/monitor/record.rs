@@ -5,8 +5,9 @@ use std::mem;
 
 use jiff::Timestamp as Time;
 use netenf_api::violation::MAX_VIOLATIONS;
-use netenf_api::{Mode, Tier, Violation, ViolationReason, WorkloadNetworkPolicy};
+use netenf_api::{Decision, Mode, Tier, Violation, ViolationReason, WorkloadNetworkPolicy};
 use netenf_learn as learn;
+use netenf_policy as policy;
 
 use super::Denied;
 use crate::render;
@@ -36,18 +37,39 @@ pub fn violation(denied: &Denied, mode: Mode) -> Option<Violation> {
         protocol: render::protocol(edge.protocol),
         dst_port: Some(edge.port),
         action: mode,
-        reason: ViolationReason::NoRule,
-        decided_by: Some(netenf_api::Decision {
+        reason: match &denied.rule {
+            Some(_) => ViolationReason::DeniedByPolicy,
+            None => ViolationReason::NoRule,
+        },
+        decided_by: Some(decision(denied)),
+        count: i64::try_from(edge.count).unwrap_or(i64::MAX),
+        first_seen: at(edge.first)?,
+        last_seen: at(edge.last)?,
+    })
+}
+
+/// What denied it: a rule of another tier, or the policy, which has none for it.
+fn decision(denied: &Denied) -> Decision {
+    let Some(rule) = &denied.rule else {
+        return Decision {
             tier: Tier::NetworkPolicy,
             kind: Some("WorkloadNetworkPolicy".to_owned()),
             namespace: Some(denied.policy.0.clone()),
             name: Some(denied.policy.1.clone()),
             rule: None,
-        }),
-        count: i64::try_from(edge.count).unwrap_or(i64::MAX),
-        first_seen: at(edge.first)?,
-        last_seen: at(edge.last)?,
-    })
+        };
+    };
+    Decision {
+        tier: match rule.tier {
+            policy::Tier::Admin => Tier::Admin,
+            policy::Tier::NetworkPolicy => Tier::NetworkPolicy,
+            policy::Tier::Baseline => Tier::Baseline,
+        },
+        kind: Some(rule.object.kind.to_string()),
+        namespace: rule.object.namespace.as_ref().map(ToString::to_string),
+        name: Some(rule.object.name.to_string()),
+        rule: u32::try_from(rule.index).ok(),
+    }
 }
 
 /// Adds violations to a policy's status: a recurrence adds to its record, one that was acknowledged stays
