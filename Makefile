@@ -58,6 +58,7 @@ generate: ## Write all generated files: CRDs, protocol bindings, completions, co
 bench: deps ## Benchmarks beside their peers; see docs/performance.md
 	$(CARGO) bench --locked -p netenf-flows --bench replay
 	$(CARGO) bench --locked -p netenf-learn --bench learner
+	$(CARGO) bench --locked -p netenf-k8s --bench reach
 	$(CARGO) run --locked --quiet -p xtask -- bench
 
 doc: ## Build the documentation of the crates

@@ -124,7 +124,7 @@ fn ends_that_are_many_must_all_be_allowed() {
     exit 1
     ----- stdout -----
     denied  namespace/shop -> shop/statefulset/db 5432/TCP
-      for 4 of 6 pairs of ends, such as shop/pod{app=report} -> shop/pod/db-0
+      for 4 of 5 pairs of ends, such as shop/pod{app=report} -> shop/pod/db-0
       egress   deny   BaselineAdminNetworkPolicy default rule 1, Baseline tier
                       nearest: BaselineAdminNetworkPolicy default rule 0, Baseline tier, but not this port and not this peer
       ingress  deny   ClusterNetworkPolicy guard rule 0 "no-jobs", Admin tier

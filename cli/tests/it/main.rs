@@ -13,6 +13,7 @@ mod allow;
 mod candidates;
 mod check;
 mod completion;
+mod corpora;
 mod decision;
 mod demote;
 mod diff;

@@ -34,7 +34,7 @@ pub struct Index {
     covered: BTreeSet<Arc<str>>,
     pods: HashMap<Key, Pod>,
     by_generate_name: HashMap<Key, BTreeSet<Key>>,
-    by_address: HashMap<IpAddr, Vec<Key>>,
+    by_address: HashMap<IpAddr, BTreeSet<Key>>,
     /// Controllers of objects that are controlled themselves.
     owners: HashMap<Workload, Workload>,
     /// What a controller controls.
@@ -254,7 +254,8 @@ fn key(metadata: &ObjectMeta) -> Key {
 
 fn controller(metadata: &ObjectMeta) -> Option<&OwnerReference> {
     let owners = metadata.owner_references.as_deref().unwrap_or_default();
-    owners.iter().find(|owner| owner.controller == Some(true))
+    // The API requires a kind; without one nothing could be found or named by it.
+    owners.iter().find(|owner| owner.controller == Some(true) && !owner.kind.is_empty())
 }
 
 #[cfg(test)]

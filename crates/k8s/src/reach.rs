@@ -6,19 +6,20 @@
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 
 use netenf_learn::Workload;
 use netenf_policy::space::{self, AddressRange};
 use netenf_policy::{
-    ClusterPolicy, Connection, End, Explanation, NetworkPolicy, Pod, Policies, Protocol, Side,
+    ClusterPolicy, Connection, End, Explanation, NetworkPolicy, Policies, Protocol, Selector, Side,
     Transports, connectivity,
 };
 
 use crate::index::Index;
 
+mod alike;
 mod change;
 
+use alike::Sort;
 pub use change::{Change, Scene, compare};
 
 /// Policies, and all addresses as far as they tell them apart.
@@ -26,7 +27,14 @@ pub use change::{Change, Scene, compare};
 pub struct Reach<'a> {
     policies: Policies<'a>,
     world: Vec<AddressRange>,
+    /// Whether a policy names addresses of IPv6.
+    names_ipv6: bool,
+    /// By which policies tell nodes apart.
+    node_selectors: Vec<&'a Selector>,
 }
+
+/// A workload with its ends, and what was looked up of them once.
+type Known<'a, 'e> = (&'e Workload, Vec<Sort<'a, 'e>>);
 
 /// Whether a connection is allowed between every two ends that are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,9 +79,12 @@ impl<'a> Reach<'a> {
         network: impl IntoIterator<Item = &'a NetworkPolicy>,
         cluster: impl IntoIterator<Item = &'a ClusterPolicy>,
     ) -> Self {
+        let cluster: Vec<&ClusterPolicy> = cluster.into_iter().collect();
+        let node_selectors = alike::node_selectors(&cluster);
         let policies = Policies::new(network, cluster);
-        let world = space::divide(&policies.blocks());
-        Self { policies, world }
+        let blocks = policies.blocks();
+        let names_ipv6 = blocks.iter().any(|block| block.addr().is_ipv6());
+        Self { world: space::divide(&blocks), policies, names_ipv6, node_selectors }
     }
 
     /// The policies.
@@ -84,8 +95,7 @@ impl<'a> Reach<'a> {
     /// All addresses of the families that matter, in ranges that no policy tells apart. IPv6 matters where a
     /// policy or the cluster knows an address of it.
     pub fn world(&self, index: &Index) -> Vec<AddressRange> {
-        let has_v6 =
-            index.has_ipv6() || self.world.iter().filter(|one| one.first.is_ipv6()).count() > 1;
+        let has_v6 = self.names_ipv6 || index.has_ipv6();
         let is_held = |range: &AddressRange| {
             range.first == range.last && !matches!(index.end_at(range.first), End::Address(_))
         };
@@ -109,43 +119,155 @@ impl<'a> Reach<'a> {
         destinations: &[End],
         (protocol, port): (Protocol, u16),
     ) -> Option<Answer> {
-        let (sources, destinations) = self.told_apart(sources, destinations);
+        let (sources, destinations) = (self.sorts(sources), self.sorts(destinations));
         let mut answer: Option<Answer> = None;
-        for source in &sources {
-            for destination in &destinations {
-                let ends = (source.clone(), destination.clone());
-                let (source, destination) = ends.clone();
-                let connection = Connection { source, destination, protocol, port };
-                let explanation = self.policies.explain(&connection);
-                let is_denied = !explanation.allowed();
-                let known = answer.get_or_insert_with(|| Answer {
-                    explanation: explanation.clone(),
-                    ends: ends.clone(),
-                    pairs: 0,
-                    denied: 0,
-                });
-                if is_denied && known.denied == 0 {
-                    (known.explanation, known.ends) = (explanation, ends);
-                }
-                known.pairs += 1;
-                known.denied += usize::from(is_denied);
+        for (source, destination) in pairs(&sources, &destinations) {
+            let ends = (source.clone(), destination.clone());
+            let (source, destination) = ends.clone();
+            let connection = Connection { source, destination, protocol, port };
+            let explanation = self.policies.explain(&connection);
+            let is_denied = !explanation.allowed();
+            let known = answer.get_or_insert_with(|| Answer {
+                explanation: explanation.clone(),
+                ends: ends.clone(),
+                pairs: 0,
+                denied: 0,
+            });
+            if is_denied && known.denied == 0 {
+                (known.explanation, known.ends) = (explanation, ends);
             }
+            known.pairs += 1;
+            known.denied += usize::from(is_denied);
         }
         answer
     }
 
     /// What passes from some of `sources` to some of `destinations`, and whether it does between all of them.
     pub fn passing(&self, sources: &[End], destinations: &[End]) -> (Transports, bool) {
-        let (sources, destinations) = self.told_apart(sources, destinations);
-        let selecting = |ends: &[End]| -> Vec<Policies<'a>> {
-            ends.iter().map(|end| self.policies.selecting(end)).collect()
+        passing(&self.sorts(sources), &self.sorts(destinations))
+    }
+
+    /// What passes between workloads, and between them and the world, as far as `wanted` wants one of the two;
+    /// nothing is left out that passes, save from a workload to itself.
+    pub fn map(
+        &self,
+        index: &Index,
+        workloads: &[(Workload, Vec<End>)],
+        wanted: impl Fn(&Workload) -> bool,
+    ) -> Vec<Link> {
+        let known = self.known(workloads);
+        let world = self.world(index);
+        let mut links = between(&known, &wanted);
+        let wanted = known.iter().filter(|(workload, _)| wanted(workload));
+        links.extend(wanted.flat_map(|one| self.links_with_world(one, &world)).map(Link::joined));
+        links.sort();
+        links
+    }
+
+    fn known<'e>(&self, workloads: &'e [(Workload, Vec<End>)]) -> Vec<Known<'a, 'e>> {
+        workloads.iter().map(|(workload, ends)| (workload, self.sorts(ends))).collect()
+    }
+
+    /// Ranges of addresses to and from which the same passes are one place, each for itself.
+    fn links_with_world(
+        &self,
+        (workload, sorts): &Known<'a, '_>,
+        world: &[AddressRange],
+    ) -> Vec<Link> {
+        let own = Place::Workload((*workload).clone());
+        let mut links = Vec::new();
+        for side in [Side::Egress, Side::Ingress] {
+            for ((transports, is_partial), ranges) in self.outside(sorts, side, world) {
+                let world = Place::World(ranges);
+                let (source, destination) = match side {
+                    Side::Egress => (own.clone(), world),
+                    Side::Ingress => (world, own.clone()),
+                };
+                links.push(Link { source, destination, transports, is_partial });
+            }
+        }
+        links
+    }
+
+    /// Ranges of `world` by what passes between them and `ends`, where something does. Only policies that select
+    /// one of the ends tell ranges apart for them, and there are few of those.
+    fn outside(
+        &self,
+        ends: &[Sort<'a, '_>],
+        side: Side,
+        world: &[AddressRange],
+    ) -> BTreeMap<(Transports, bool), Vec<AddressRange>> {
+        let blocks: BTreeSet<_> = ends.iter().flat_map(|sort| sort.policies.blocks()).collect();
+        let parts = space::divide(&blocks);
+        let mut in_part: BTreeMap<usize, Vec<AddressRange>> = BTreeMap::new();
+        for range in world {
+            let part = parts.partition_point(|part| part.last < range.first);
+            in_part.entry(part).or_default().push(*range);
+        }
+        let mut alike: BTreeMap<(Transports, bool), Vec<AddressRange>> = BTreeMap::new();
+        for ranges in in_part.into_values() {
+            let outside = [End::Address(ranges[0].first)];
+            let outside = self.sorts(&outside);
+            let passes = match side {
+                Side::Egress => passing(ends, &outside),
+                Side::Ingress => passing(&outside, ends),
+            };
+            if !passes.0.is_empty() {
+                alike.entry(passes).or_default().extend(ranges);
+            }
+        }
+        alike
+    }
+}
+
+// === impl Link ===
+
+impl Link {
+    /// The same with ranges of addresses that touch as one.
+    fn joined(self) -> Self {
+        let joined = |place| match place {
+            Place::Workload(_) => place,
+            Place::World(ranges) => Place::World(space::join(ranges)),
         };
-        let (egress, ingress) = (selecting(&sources), selecting(&destinations));
-        let mut all: Option<(Transports, bool)> = None;
-        for (source, egress) in sources.iter().zip(&egress) {
-            for (destination, ingress) in destinations.iter().zip(&ingress) {
-                let out = egress.parts(Side::Egress, source, destination);
-                let into = ingress.parts(Side::Ingress, source, destination);
+        Self { source: joined(self.source), destination: joined(self.destination), ..self }
+    }
+}
+
+/// Pairs of ends that stand for all.
+fn pairs<'e, 'd>(
+    sources: &[Sort<'_, 'e>],
+    destinations: &[Sort<'_, 'd>],
+) -> impl Iterator<Item = (&'e End, &'d End)> {
+    sources.iter().flat_map(|from| destinations.iter().flat_map(|to| from.pairs(to)))
+}
+
+/// What passes between workloads, as far as `wanted` wants one of the two.
+fn between(known: &[Known<'_, '_>], wanted: impl Fn(&Workload) -> bool) -> Vec<Link> {
+    let mut links = Vec::new();
+    for (source, from) in known {
+        for (destination, to) in known {
+            if source == destination || !(wanted(source) || wanted(destination)) {
+                continue;
+            }
+            let (transports, is_partial) = passing(from, to);
+            if !transports.is_empty() {
+                let place = |workload: &Workload| Place::Workload(workload.clone());
+                let (source, destination) = (place(source), place(destination));
+                links.push(Link { source, destination, transports, is_partial });
+            }
+        }
+    }
+    links
+}
+
+/// What passes from some end to some end, and whether it does not between all of them.
+fn passing(sources: &[Sort<'_, '_>], destinations: &[Sort<'_, '_>]) -> (Transports, bool) {
+    let mut all: Option<(Transports, bool)> = None;
+    for from in sources {
+        for to in destinations {
+            for (source, destination) in from.pairs(to) {
+                let out = from.policies.parts(Side::Egress, source, destination);
+                let into = to.policies.parts(Side::Ingress, source, destination);
                 let passes =
                     connectivity::allowed(&out).intersection(&connectivity::allowed(&into));
                 all = Some(match all {
@@ -157,119 +279,9 @@ impl<'a> Reach<'a> {
                 });
             }
         }
-        all.unwrap_or_default()
     }
-
-    /// What passes between workloads, and between them and the world, as far as `wanted` wants one of the two;
-    /// nothing is left out that passes, save from a workload to itself.
-    pub fn map(
-        &self,
-        index: &Index,
-        workloads: &[(Workload, Vec<End>)],
-        wanted: impl Fn(&Workload) -> bool,
-    ) -> Vec<Link> {
-        let world = self.world(index);
-        let mut links = self.between(workloads, &wanted);
-        for (workload, ends) in workloads.iter().filter(|(workload, _)| wanted(workload)) {
-            links.extend(self.links_with_world(workload, ends, &world));
-        }
-        links.sort();
-        links
-    }
-
-    /// What passes between workloads, as far as `wanted` wants one of the two.
-    fn between(
-        &self,
-        workloads: &[(Workload, Vec<End>)],
-        wanted: impl Fn(&Workload) -> bool,
-    ) -> Vec<Link> {
-        let mut links = Vec::new();
-        for (source, from) in workloads {
-            for (destination, to) in workloads {
-                if source != destination && (wanted(source) || wanted(destination)) {
-                    let place = |workload: &Workload| Place::Workload(workload.clone());
-                    links.extend(self.link((place(source), from), (place(destination), to)));
-                }
-            }
-        }
-        links
-    }
-
-    fn link(&self, source: (Place, &[End]), destination: (Place, &[End])) -> Option<Link> {
-        let (transports, is_partial) = self.passing(source.1, destination.1);
-        let (source, destination) = (source.0, destination.0);
-        (!transports.is_empty()).then_some(Link { source, destination, transports, is_partial })
-    }
-
-    /// Ranges of addresses to and from which the same passes are one place.
-    fn links_with_world(
-        &self,
-        workload: &Workload,
-        ends: &[End],
-        world: &[AddressRange],
-    ) -> Vec<Link> {
-        let own = Place::Workload(workload.clone());
-        let mut all = Vec::new();
-        for side in [Side::Egress, Side::Ingress] {
-            let mut alike: BTreeMap<(Transports, bool), Vec<AddressRange>> = BTreeMap::new();
-            for range in world {
-                let outside = [End::Address(range.first)];
-                let passing = match side {
-                    Side::Egress => self.passing(ends, &outside),
-                    Side::Ingress => self.passing(&outside, ends),
-                };
-                alike.entry(passing).or_default().push(*range);
-            }
-            let links = alike.into_iter().filter(|((transports, _), _)| !transports.is_empty());
-            all.extend(links.map(|((transports, is_partial), ranges)| {
-                let world = Place::World(space::join(ranges));
-                let (source, destination) = match side {
-                    Side::Egress => (own.clone(), world),
-                    Side::Ingress => (world, own.clone()),
-                };
-                Link { source, destination, transports, is_partial }
-            }));
-        }
-        all
-    }
-
-    /// The ends without those that policies cannot tell from another. Of pods that may be on both sides two of a
-    /// sort are kept: one may be the other end or not. Nodes of pods matter where a node is on the other side.
-    fn told_apart(&self, sources: &[End], destinations: &[End]) -> (Vec<End>, Vec<End>) {
-        (self.apart_from(sources, destinations), self.apart_from(destinations, sources))
-    }
-
-    fn apart_from(&self, ends: &[End], others: &[End]) -> Vec<End> {
-        let pods = others.iter().filter_map(pod);
-        let there: BTreeSet<_> = pods.map(|pod| (&pod.namespace, &pod.name)).collect();
-        let has_node = others.iter().any(|end| matches!(end, End::Node { .. }));
-        let mut alike: BTreeMap<_, usize> = BTreeMap::new();
-        let mut kept = Vec::new();
-        for end in ends {
-            if let Some(pod) = pod(end) {
-                let node = pod.node.as_ref().filter(|_| has_node);
-                let ranges: Vec<usize> =
-                    pod.addresses.iter().map(|address| self.range_of(*address)).collect();
-                let sort = (&pod.namespace, &pod.labels, &pod.ports, ranges, node);
-                let count = alike.entry(sort).or_default();
-                *count += 1;
-                if *count > 1 + usize::from(there.contains(&(&pod.namespace, &pod.name))) {
-                    continue;
-                }
-            }
-            kept.push(end.clone());
-        }
-        kept
-    }
-
-    fn range_of(&self, address: IpAddr) -> usize {
-        self.world.partition_point(|range| range.last < address)
-    }
+    all.unwrap_or_default()
 }
 
-fn pod(end: &End) -> Option<&Pod> {
-    match end {
-        End::Pod(pod) => Some(pod),
-        End::Node { .. } | End::Address(_) | End::Name(_) | End::Unknown => None,
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -149,7 +149,7 @@ impl Index {
             }
             for address in &old.addresses {
                 if let Some(holders) = self.by_address.get_mut(address) {
-                    holders.retain(|holder| *holder != key);
+                    holders.remove(&key);
                 }
             }
             if let Some(pods) = self.pods_as.get_mut(&(key.0.clone(), old.account)) {
@@ -163,7 +163,7 @@ impl Index {
         }
         if !pod.host_network {
             for address in &pod.addresses {
-                self.by_address.entry(*address).or_default().push(key.clone());
+                self.by_address.entry(*address).or_default().insert(key.clone());
             }
         }
         if let Some(generate_name) = &pod.generate_name {

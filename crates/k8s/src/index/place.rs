@@ -4,9 +4,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use netenf_learn::{Directory as _, Workload};
-use netenf_policy::{End, Labels, Pod as PodEnd};
+use netenf_policy::{End, Pod as PodEnd};
 
-use super::{DEEPEST, Index, Key, NamedPort, Pod};
+use super::{DEEPEST, Index, Key, NamedPort, NodeAddress, Pod};
 
 impl Index {
     /// Every workload that nothing else controls, sorted; pods without a controller are workloads.
@@ -37,7 +37,7 @@ impl Index {
         let mut ends: Vec<End> = running.map(|(key, pod)| self.pod_end(key, pod)).collect();
         if ends.is_empty() {
             ends.push(if entry.host_network {
-                self.node_end(None)
+                self.node_end(None, &[])
             } else {
                 End::Pod(PodEnd {
                     labels: entry.labels.clone(),
@@ -49,19 +49,18 @@ impl Index {
         Some(ends)
     }
 
-    /// What holds `address` now: a pod, a node, or nothing in the cluster.
+    /// What holds `address` now, with this one address: a pod, a node, or nothing in the cluster. Of several pods
+    /// it is the running one, then the first by namespace and name.
     pub fn end_at(&self, address: IpAddr) -> End {
-        let running = |key: &&Key| self.pods.get(*key).is_some_and(|pod| pod.end.is_none());
-        let holder = self.by_address.get(&address).and_then(|keys| keys.iter().find(running));
-        if let Some((key, pod)) = holder.and_then(|key| Some((key, self.pods.get(key)?))) {
-            return match self.pod_end(key, pod) {
-                End::Pod(pod) => End::Pod(PodEnd { addresses: vec![address], ..pod }),
-                other => other,
-            };
+        let claims = self.by_address.get(&address).into_iter().flatten();
+        let pods = claims.filter_map(|key| Some((key, self.pods.get(key)?)));
+        let pods = pods.filter(|(_, pod)| pod.end.is_none());
+        if let Some((key, pod)) = pods.min_by_key(|(_, pod)| pod.phase) {
+            return End::Pod(PodEnd { addresses: vec![address], ..self.own_end(key, pod) });
         }
         match self.node_addresses.get(&address) {
-            Some((node, super::NodeAddress::Own)) => self.node_end(Some(node)),
-            Some(_) | None => End::Address(address),
+            Some((node, NodeAddress::Own)) => self.node_end(Some(node), &[address]),
+            Some((_, NodeAddress::Router | NodeAddress::Likely)) | None => End::Address(address),
         }
     }
 
@@ -94,29 +93,34 @@ impl Index {
         target.into_iter().flat_map(|target| target.addresses).map(|a| self.end_at(a)).collect()
     }
 
-    /// A pod; on the host's network it is its node.
+    /// A pod; on the host's network it is its node, of which it has the addresses.
     fn pod_end(&self, key: &Key, pod: &Pod) -> End {
-        if pod.host_network {
-            return self.node_end(pod.node.as_ref());
+        if !pod.host_network {
+            return End::Pod(self.own_end(key, pod));
         }
-        End::Pod(PodEnd {
+        let known = pod.node.as_ref().and_then(|name| self.end_of_node(name));
+        known.unwrap_or_else(|| self.node_end(pod.node.as_ref(), &pod.addresses))
+    }
+
+    fn own_end(&self, key: &Key, pod: &Pod) -> PodEnd {
+        PodEnd {
             name: Some(key.1.clone()),
             node: pod.node.clone(),
             labels: pod.labels.clone(),
             addresses: pod.addresses.clone(),
             ports: named(&pod.ports),
             ..self.pod_in(&key.0)
-        })
+        }
     }
 
-    /// A node; one of which nothing is known where there is no such node.
-    fn node_end(&self, name: Option<&Arc<str>>) -> End {
-        let known = name.and_then(|name| self.end_of_node(name));
-        known.unwrap_or_else(|| End::Node {
+    /// A node by these addresses of it; of one that is not among the objects nothing else is known.
+    fn node_end(&self, name: Option<&Arc<str>>, addresses: &[IpAddr]) -> End {
+        let known = name.and_then(|name| self.nodes.get(name));
+        End::Node {
             name: name.cloned().unwrap_or_default(),
-            labels: Labels::default(),
-            addresses: Vec::new(),
-        })
+            labels: known.map(|node| node.labels.clone()).unwrap_or_default(),
+            addresses: addresses.to_vec(),
+        }
     }
 
     /// Adds the pods of the workload and of what it controls.
@@ -132,3 +136,6 @@ fn named(ports: &[NamedPort]) -> Vec<(Arc<str>, netenf_policy::Protocol, u16)> {
     let named = ports.iter().filter_map(|port| Some((port.name.clone()?, port)));
     named.map(|(name, port)| (name, port.protocol, port.number)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -530,3 +530,18 @@ fn a_network_policy_without_a_spec_isolates_every_pod() {
         (&Selector::default(), &Some(vec![]), &None)
     );
 }
+
+#[rstest]
+#[case::by_its_labels("template: {metadata: {labels: {app: web}}}", true)]
+#[case::by_its_containers("template: {spec: {containers: [{name: c}]}}", true)]
+#[case::of_something_else("template: {spec: {replicatedJobs: []}}", false)]
+#[case::none("workloadRef: {name: web}", false)]
+fn a_kind_that_is_not_known_is_a_workload_if_it_has_a_template_of_pods(
+    #[case] spec: &str,
+    #[case] expected: bool,
+) {
+    let text = format!(
+        "{{apiVersion: x/v1, kind: Other, metadata: {{name: web, namespace: shop}}, spec: {{{spec}}}}}"
+    );
+    assert_eq!(index(&text).workloads().count(), usize::from(expected));
+}

@@ -77,14 +77,19 @@ impl Index {
         self.workloads.insert(workload, entry);
     }
 
-    /// Kinds that we do not know but that select pods like those we do (Rollouts and the like).
+    /// Kinds that we do not know but that make pods like those we do (Rollouts and the like). That a
+    /// template is of pods shows in labels or containers: a `TrainingRuntime` of Kubeflow has one of `JobSets`.
     fn add_other(&mut self, document: &Value) {
         let metadata = document.get("metadata").cloned().unwrap_or_default();
         let Ok(metadata) = serde_json::from_value::<ObjectMeta>(metadata) else { return };
         let Some(kind) = document.get("kind").and_then(Value::as_str) else { return };
         let at = |path: &str| document.pointer(path).cloned();
         let template = at("/spec/template").and_then(|value| serde_json::from_value(value).ok());
-        let Some(template) = template else { return };
+        let is_of_pods = |template: &PodTemplateSpec| {
+            let labelled = template.metadata.as_ref().is_some_and(|own| own.labels.is_some());
+            labelled || template.spec.as_ref().is_some_and(|spec| !spec.containers.is_empty())
+        };
+        let Some(template) = template.filter(is_of_pods) else { return };
         let selector = at("/spec/selector").and_then(|value| serde_json::from_value(value).ok());
         self.add(kind, &metadata, selector.as_ref(), &template);
     }

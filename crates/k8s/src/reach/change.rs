@@ -63,10 +63,32 @@ pub fn compare(
 impl Scene<'_> {
     /// What passes, each range of addresses for itself.
     fn links(&self, world: &[AddressRange], wanted: impl Fn(&Workload) -> bool) -> Vec<Link> {
-        let mut links = self.reach.between(self.workloads, &wanted);
-        for (workload, ends) in self.workloads.iter().filter(|(own, _)| wanted(own)) {
-            for range in world {
-                links.extend(self.reach.links_with_world(workload, ends, &[*range]));
+        let known = self.reach.known(self.workloads);
+        let mut links = super::between(&known, &wanted);
+        let wanted = known.iter().filter(|(own, _)| wanted(own));
+        let outside = wanted.flat_map(|one| self.reach.links_with_world(one, world));
+        links.extend(outside.flat_map(Link::by_range));
+        links
+    }
+}
+
+// === impl Link ===
+
+impl Link {
+    /// The same, each range of addresses for itself.
+    fn by_range(self) -> Vec<Self> {
+        let each = |place: &Place| -> Vec<Place> {
+            match place {
+                Place::Workload(_) => vec![place.clone()],
+                Place::World(ranges) => {
+                    ranges.iter().map(|range| Place::World(vec![*range])).collect()
+                }
+            }
+        };
+        let mut links = Vec::new();
+        for source in each(&self.source) {
+            for destination in each(&self.destination) {
+                links.push(Self { source: source.clone(), destination, ..self.clone() });
             }
         }
         links

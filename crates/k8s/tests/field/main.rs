@@ -23,6 +23,9 @@ use netenf_learn::{Backend, Compat, Config, ExternalPeers, Learner, Scope, Subje
 mod closing;
 mod generated;
 mod law;
+mod np_guard;
+mod reaching;
+mod recipe;
 mod tiers;
 mod traffic;
 mod world;

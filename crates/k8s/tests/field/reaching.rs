@@ -1,0 +1,289 @@
+//! What is told of workloads at once holds for each of their pods, and for packets between those who have addresses.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use netenf_k8s::reach::{Link, Place, Reach};
+use netenf_k8s::{Index, object};
+use netenf_learn::Workload;
+use netenf_policy::{AddressRange, End, Packet, Protocol, Transport, Transports};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::world::{Place as Site, World, world};
+
+/// What connections of these tests are opened to.
+const PORTS: [(Protocol, u16); 4] =
+    [(Protocol::Tcp, 8080), (Protocol::Tcp, 8500), (Protocol::Udp, 53), (Protocol::Sctp, 9)];
+
+fn pods() -> impl Strategy<Value = Value> {
+    prop::sample::select(vec![
+        json!({}),
+        json!({"matchLabels": {"tier": "any"}}),
+        json!({"matchLabels": {"app": "work-0"}}),
+        json!({"matchLabels": {"app": "work-1"}}),
+        json!({"matchLabels": {"pod-template-hash": "hash0"}}),
+        json!({"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["work-0"]}]}),
+    ])
+}
+
+fn namespaces() -> impl Strategy<Value = Value> {
+    prop::sample::select(vec![
+        json!({}),
+        json!({"matchLabels": {"kubernetes.io/metadata.name": "space-0"}}),
+        json!({"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}}),
+    ])
+}
+
+fn block() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "0.0.0.0/0",
+        "10.0.0.0/8",
+        "10.244.0.0/24",
+        "10.244.0.10/32",
+        "10.0.0.4/32",
+        "10.0.0.2/31",
+        "203.0.113.0/24",
+    ])
+}
+
+fn peer() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        pods().prop_map(|pods| json!({"podSelector": pods})),
+        (namespaces(), pods()).prop_map(
+            |(namespaces, pods)| json!({"namespaceSelector": namespaces, "podSelector": pods})
+        ),
+        block().prop_map(|block| json!({"ipBlock": {"cidr": block}})),
+        Just(
+            json!({"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.244.0.0/24", "10.0.0.4/32"]}})
+        ),
+    ]
+}
+
+fn port() -> impl Strategy<Value = Value> {
+    prop::sample::select(vec![
+        json!({"port": 8080}),
+        json!({"port": "http"}),
+        json!({"port": 8000, "endPort": 9000}),
+        json!({"port": 53, "protocol": "UDP"}),
+        json!({"protocol": "SCTP"}),
+    ])
+}
+
+fn rules(peers: &'static str) -> impl Strategy<Value = Value> {
+    let rule = (prop::collection::vec(peer(), 0..3), prop::collection::vec(port(), 0..3));
+    let rule = rule.prop_map(move |(all, ports)| json!({peers: all, "ports": ports}));
+    prop::collection::vec(rule, 0..3).prop_map(Value::from)
+}
+
+/// The spec of a NetworkPolicy in one of the namespaces.
+fn network_policy() -> impl Strategy<Value = Value> {
+    let types = prop::sample::select(vec![
+        json!(["Ingress"]),
+        json!(["Egress"]),
+        json!(["Ingress", "Egress"]),
+    ]);
+    let namespace = prop::sample::select(vec!["space-0", "space-1", "kube-system"]);
+    let parts = (namespace, pods(), types, rules("from"), rules("to"));
+    parts.prop_map(|(namespace, pods, types, ingress, egress)| {
+        json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
+            "metadata": {"namespace": namespace},
+            "spec": {"podSelector": pods, "policyTypes": types, "ingress": ingress, "egress": egress},
+        })
+    })
+}
+
+fn cluster_rules(peers: &'static str) -> impl Strategy<Value = Value> {
+    let of_pods = prop_oneof![
+        namespaces().prop_map(|namespaces| json!({"namespaces": namespaces})),
+        (namespaces(), pods()).prop_map(|(namespaces, pods)| {
+            json!({"pods": {"namespaceSelector": namespaces, "podSelector": pods}})
+        }),
+    ];
+    let outside = prop_oneof![
+        Just(json!({"nodes": {}})),
+        block().prop_map(|block| json!({"networks": [block]})),
+    ];
+    let peer = if peers == "to" { prop_oneof![of_pods, outside].boxed() } else { of_pods.boxed() };
+    let ports = prop::sample::select(vec![
+        json!([{"tcp": {"destinationPort": {"number": 8080}}}]),
+        json!([{"udp": {"destinationPort": {"range": {"start": 1, "end": 100}}}}]),
+    ]);
+    let action = prop::sample::select(vec!["Accept", "Deny", "Pass"]);
+    let rule = (action, prop::collection::vec(peer, 1..3), prop::option::of(ports));
+    let rule = rule.prop_map(move |(action, all, ports)| {
+        let mut rule = json!({"action": action, peers: all});
+        if let Some(ports) = ports {
+            rule["protocols"] = ports;
+        }
+        rule
+    });
+    prop::collection::vec(rule, 0..3).prop_map(Value::from)
+}
+
+fn cluster_policy() -> impl Strategy<Value = Value> {
+    let tier = prop::sample::select(vec!["Admin", "Baseline"]);
+    let parts = (tier, 0..3u8, namespaces(), pods(), cluster_rules("from"), cluster_rules("to"));
+    parts.prop_map(|(tier, priority, namespaces, pods, ingress, egress)| {
+        let subject = json!({"pods": {"namespaceSelector": namespaces, "podSelector": pods}});
+        json!({
+            "apiVersion": "policy.networking.k8s.io/v1alpha2", "kind": "ClusterNetworkPolicy",
+            "metadata": {},
+            "spec": {"tier": tier, "priority": priority, "subject": subject, "ingress": ingress, "egress": egress},
+        })
+    })
+}
+
+/// Policies of both sorts, each with a name of its own.
+fn policies() -> impl Strategy<Value = Vec<Value>> {
+    let all = (
+        prop::collection::vec(network_policy(), 0..5),
+        prop::collection::vec(cluster_policy(), 0..3),
+    );
+    all.prop_map(|(network, cluster)| {
+        let mut all = [network, cluster].concat();
+        for (number, one) in all.iter_mut().enumerate() {
+            one["metadata"]["name"] = json!(format!("policy-{number}"));
+        }
+        all
+    })
+}
+
+fn index(world: &World, policies: &[Value]) -> Index {
+    let mut index = Arc::into_inner(world.index(false)).unwrap();
+    for value in policies {
+        let (objects, told) = object::read("policies", &value.to_string());
+        assert_eq!(told, [], "{value}");
+        for object in objects {
+            index.apply(object);
+        }
+    }
+    index
+}
+
+fn reach(index: &Index) -> Reach<'_> {
+    Reach::new(index.policies(), index.cluster_policies().iter().map(|policy| &**policy))
+}
+
+fn workloads(index: &Index) -> Vec<(Workload, Vec<End>)> {
+    let ends = |workload: &Workload| (workload.clone(), index.ends_of(workload).unwrap());
+    index.top_workloads().map(ends).collect()
+}
+
+/// What the map tells between a workload and another place.
+fn told(map: &[Link], source: &Place, destination: &Place) -> Vec<(Transports, bool)> {
+    let covers = |place: &Place, other: &Place| match (place, other) {
+        (Place::World(ranges), Place::World(asked)) => ranges.iter().any(|range| {
+            asked.iter().all(|one| range.first <= one.first && one.last <= range.last)
+        }),
+        (Place::Workload(_), _) | (_, Place::Workload(_)) => place == other,
+    };
+    let links = map
+        .iter()
+        .filter(|link| covers(&link.source, source) && covers(&link.destination, destination));
+    links.map(|link| (link.transports.clone(), link.is_partial)).collect()
+}
+
+/// What passes between ends, in the words of a map, where nothing is told of what does not pass.
+fn passing(reach: &Reach<'_>, sources: &[End], destinations: &[End]) -> Vec<(Transports, bool)> {
+    let passing = reach.passing(sources, destinations);
+    [passing].into_iter().filter(|(transports, _)| !transports.is_empty()).collect()
+}
+
+/// Who has addresses: pods, nodes, the API server, and something outside.
+fn addresses(world: &World) -> Vec<IpAddr> {
+    let places = [Site::Outside, Site::ApiServer, Site::Node].map(Site::address);
+    let members = world.members.iter().map(|member| member.address);
+    members.chain(places).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    #[test]
+    fn what_holds_for_workloads_holds_for_each_of_their_pods(
+        world in world(),
+        policies in policies(),
+    ) {
+        let index = index(&world, &policies);
+        let (reach, workloads) = (reach(&index), workloads(&index));
+        let pairs = workloads.iter().flat_map(|from| workloads.iter().map(move |to| (from, to)));
+        for ((source, from), (destination, to)) in pairs {
+            let each: Vec<Transports> = from
+                .iter()
+                .flat_map(|one| to.iter().map(move |other| (one, other)))
+                .map(|(one, other)| reach.policies().connectivity(one, other).allowed())
+                .collect();
+            let any = each.iter().fold(Transports::default(), |any, one| any.union(one));
+            let is_partial = each.iter().any(|one| *one != any);
+            let passing = reach.passing(from, to);
+            prop_assert_eq!(passing, (any, is_partial), "{:?} {:?}", source, destination);
+            for (protocol, port) in PORTS {
+                let answer = reach.check(from, to, (protocol, port)).unwrap();
+                let transport = Transport::Port(protocol, port);
+                let denied = each.iter().filter(|one| !one.contains(transport)).count();
+                prop_assert_eq!(answer.denied == 0, denied == 0);
+                prop_assert_eq!(answer.denied == answer.pairs, denied == each.len());
+            }
+        }
+    }
+
+    #[test]
+    fn the_map_tells_what_passes_between_workloads(world in world(), policies in policies()) {
+        let index = index(&world, &policies);
+        let (reach, workloads) = (reach(&index), workloads(&index));
+        let map = reach.map(&index, &workloads, |_| true);
+        for (source, from) in &workloads {
+            for (destination, to) in workloads.iter().filter(|(other, _)| other != source) {
+                let places = [source, destination].map(|own| Place::Workload(own.clone()));
+                prop_assert_eq!(told(&map, &places[0], &places[1]), passing(&reach, from, to));
+            }
+        }
+    }
+
+    #[test]
+    fn the_map_tells_what_passes_to_and_from_every_address_of_the_world(
+        world in world(),
+        policies in policies(),
+        numbers in prop::collection::vec(any::<u32>(), 1..4),
+    ) {
+        let index = index(&world, &policies);
+        let (reach, workloads) = (reach(&index), workloads(&index));
+        let map = reach.map(&index, &workloads, |_| true);
+        let near = ["10.244.0.9", "10.244.0.99", "10.244.1.99", "10.0.0.1", "203.0.113.7"];
+        let near = near.iter().map(|address| address.parse().unwrap());
+        let far = numbers.into_iter().map(|number| IpAddr::from(number.to_be_bytes()));
+        let nobodys = |address: &IpAddr| index.end_at(*address) == End::Address(*address);
+        for address in near.chain(far).filter(nobodys) {
+            let (outside, there) = ([End::Address(address)], Place::World(vec![AddressRange::new(address, address)]));
+            for (workload, ends) in &workloads {
+                let own = Place::Workload(workload.clone());
+                prop_assert_eq!(told(&map, &own, &there), passing(&reach, ends, &outside));
+                prop_assert_eq!(told(&map, &there, &own), passing(&reach, &outside, ends));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_ends_is_said_of_packets_between_their_addresses(
+        world in world(),
+        policies in policies(),
+    ) {
+        let index = index(&world, &policies);
+        let (reach, cluster) = (reach(&index), index.cluster());
+        let all = addresses(&world);
+        let pairs = all.iter().flat_map(|source| all.iter().map(move |other| (*source, *other)));
+        for (source, destination) in pairs {
+            let ends = ([index.end_at(source)], [index.end_at(destination)]);
+            for (protocol, port) in PORTS {
+                let transport = Transport::Port(protocol, port);
+                let packet = Packet { source, destination, transport };
+                let explained = cluster.explain(&packet, Duration::ZERO);
+                let answer = reach.check(&ends.0, &ends.1, (protocol, port)).unwrap();
+                prop_assert_eq!(answer.explanation.allowed(), explained.allowed(), "{:?}", packet);
+            }
+        }
+    }
+}
