@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use netenf_learn::{Timestamp, Workload};
+use netenf_policy::cluster::{self, Phase};
 use netenf_policy::{Labels, Protocol, Selector};
 
 use crate::object::{Diagnostic, Object};
@@ -17,6 +18,7 @@ use crate::render::NAMESPACE_NAME;
 
 mod apply;
 mod directory;
+mod model;
 mod service;
 mod workload;
 
@@ -47,7 +49,7 @@ pub struct Index {
     /// Endpoints of services by the object that lists them, ready or not: what is behind a service does
     /// not change with that.
     endpoints: BTreeMap<Key, BTreeMap<Arc<str>, Vec<Endpoint>>>,
-    nodes: BTreeSet<Arc<str>>,
+    nodes: BTreeMap<Arc<str>, cluster::Node>,
     node_addresses: HashMap<IpAddr, (Arc<str>, NodeAddress)>,
     /// Ports and addresses of the API server by the object that lists them.
     api_server: BTreeMap<Arc<str>, Vec<PortsAt>>,
@@ -55,6 +57,10 @@ pub struct Index {
     /// Places among `policies`.
     policy_at: HashMap<Key, usize>,
     diagnostics: BTreeMap<Key, Vec<Diagnostic>>,
+    /// Sorted by kind and name.
+    cluster_policies: Vec<Arc<netenf_policy::ClusterPolicy>>,
+    /// By kind and name.
+    cluster_diagnostics: BTreeMap<Key, Vec<Diagnostic>>,
 }
 
 /// What kind of address of a node it is.
@@ -80,6 +86,7 @@ struct Pod {
     owner: Workload,
     host_network: bool,
     node: Option<Arc<str>>,
+    phase: Phase,
     addresses: Vec<IpAddr>,
     ports: Vec<NamedPort>,
     generate_name: Option<Arc<str>>,
@@ -171,7 +178,7 @@ impl Index {
 
     /// What could not be understood.
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.diagnostics.values().flatten()
+        self.diagnostics.values().chain(self.cluster_diagnostics.values()).flatten()
     }
 
     /// Labels of a namespace; every namespace carries its own name (Kubernetes sets it).

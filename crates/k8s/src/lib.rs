@@ -5,7 +5,7 @@
 //!                                   |
 //!              learn::Proposal -> render -> WorkloadNetworkPolicyProposal -> merge -> lifecycle
 //!                                   |
-//!                                 lower -> policy::NetworkPolicy
+//!                                 lower -> policy::{NetworkPolicy, ClusterPolicy} -> Index::cluster
 //! ```
 
 mod condition;

@@ -10,6 +10,11 @@ use k8s_openapi::api::networking::v1::NetworkPolicy;
 use netenf_api::{WorkloadNetworkPolicy, WorkloadNetworkPolicyProposal};
 use serde_json::Value;
 
+mod cluster_policy;
+mod stranger;
+
+pub use cluster_policy::{ClusterKind, ClusterPolicy};
+
 /// An object that this crate knows what to do with.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
@@ -43,6 +48,8 @@ pub enum Object {
     Namespace(Namespace),
     /// A native policy.
     NetworkPolicy(NetworkPolicy),
+    /// A cluster-wide policy.
+    ClusterPolicy(ClusterPolicy),
     /// A proposal of ours.
     Proposal(WorkloadNetworkPolicyProposal),
     /// A policy of ours.
@@ -66,7 +73,7 @@ pub fn read(place: &str, text: &str) -> (Vec<Object>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     match documents(text) {
         Ok(documents) => {
-            for (number, document) in documents.into_iter().enumerate() {
+            for (number, document) in documents.iter().enumerate() {
                 let place = format!("{place}, document {}", number + 1);
                 take(&place, document, &mut objects, &mut diagnostics);
             }
@@ -92,23 +99,18 @@ fn documents(text: &str) -> Result<Vec<Value>, String> {
 
 fn take(
     place: &str,
-    document: Value,
+    document: &Value,
     objects: &mut Vec<Object>,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    let kind = document.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mut document = document;
-    if let Some(items) = document.get_mut("items").filter(|_| kind.ends_with("List")) {
-        let items = items.take();
-        let item_kind = kind.strip_suffix("List").filter(|kind| !kind.is_empty());
-        for (number, mut item) in
-            items.as_array().cloned().unwrap_or_default().into_iter().enumerate()
-        {
-            // Items of a typed list carry no kind of their own.
-            if let (Some(kind), Some(fields)) = (item_kind, item.as_object_mut()) {
-                fields.entry("kind").or_insert_with(|| kind.into());
-            }
-            take(&format!("{place}, item {}", number + 1), item, objects, diagnostics);
+    let kind = document.get("kind").and_then(Value::as_str).unwrap_or_default();
+    if let Some(kind) = kind.strip_suffix("List")
+        && let Some(items) = document.get("items")
+    {
+        let version = document.get("apiVersion");
+        for (number, item) in items.as_array().into_iter().flatten().enumerate() {
+            let item = item_of(kind, version, item);
+            take(&format!("{place}, item {}", number + 1), &item, objects, diagnostics);
         }
         return;
     }
@@ -117,8 +119,13 @@ fn take(
         diagnostics.push(Diagnostic { place: place.to_owned(), message });
         return;
     }
-    match typed(&kind, document.clone()) {
-        Ok(object) => objects.push(object),
+    match typed(kind, document.clone()) {
+        Ok(object) => {
+            if let Object::NetworkPolicy(policy) = &object {
+                diagnostics.extend(stranger::of_policy(place, document, policy));
+            }
+            objects.push(object);
+        }
         Err(error) => {
             let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or("?");
             let message = format!("{kind}/{name} cannot be read and was left out: {error}");
@@ -127,7 +134,26 @@ fn take(
     }
 }
 
-fn typed(kind: &str, document: Value) -> Result<Object, serde_json::Error> {
+/// An item of a list: those of a typed one carry no kind and version of their own.
+fn item_of(kind: &str, version: Option<&Value>, item: &Value) -> Value {
+    let mut item = item.clone();
+    if let Some(fields) = item.as_object_mut().filter(|_| !kind.is_empty()) {
+        fields.entry("kind").or_insert_with(|| kind.into());
+        if let Some(version) = version {
+            fields.entry("apiVersion").or_insert_with(|| version.clone());
+        }
+    }
+    item
+}
+
+fn typed(kind: &str, document: Value) -> Result<Object, String> {
+    if let Some(policy) = ClusterPolicy::read(kind, &document) {
+        return policy.map(Object::ClusterPolicy);
+    }
+    known(kind, document).map_err(|error| error.to_string())
+}
+
+fn known(kind: &str, document: Value) -> Result<Object, serde_json::Error> {
     use serde_json::from_value;
     Ok(match kind {
         "Pod" => Object::Pod(from_value(document)?),

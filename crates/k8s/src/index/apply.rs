@@ -5,16 +5,17 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use ipnet::IpNet;
-use k8s_openapi::api::core::v1::{self as core, Container};
+use k8s_openapi::api::core::v1::{self as core, PodSpec};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use netenf_learn::{Timestamp, Workload};
 use netenf_policy::Protocol;
+use netenf_policy::cluster::{self, Phase};
 
 use super::{Endpoint, Index, Key, NamedPort, NodeAddress, Pod, PortsAt, controller, key};
 use crate::lower;
-use crate::object::{Object, labels};
+use crate::object::{self, Object, labels};
 
 /// Annotations in which network plugins write a node's further addresses: routers and tunnels (case B38).
 const NODE_ADDRESSES: [&str; 9] = [
@@ -43,6 +44,7 @@ impl Index {
                 self.namespaces.insert(name, labels(namespace.metadata.labels.as_ref()));
             }
             Object::NetworkPolicy(policy) => self.apply_policy(&policy),
+            Object::ClusterPolicy(policy) => self.apply_cluster_policy(&policy),
             Object::Proposal(_) | Object::Policy(_) => {}
             workload => self.apply_workload(workload),
         }
@@ -59,6 +61,19 @@ impl Index {
                 at.insert(self.policies.len());
                 self.policies.push(policy);
             }
+        }
+    }
+
+    fn apply_cluster_policy(&mut self, policy: &object::ClusterPolicy) {
+        let (policy, diagnostics) = lower::cluster_policy(policy);
+        let key = (policy.kind.clone(), policy.name.clone());
+        self.cluster_diagnostics.insert(key, diagnostics);
+        let place = self
+            .cluster_policies
+            .binary_search_by_key(&(&policy.kind, &policy.name), |it| (&it.kind, &it.name));
+        match place {
+            Ok(at) => self.cluster_policies[at] = Arc::new(policy),
+            Err(at) => self.cluster_policies.insert(at, Arc::new(policy)),
         }
     }
 
@@ -93,7 +108,12 @@ impl Index {
         });
         let spec = pod.spec.unwrap_or_default();
         let status = pod.status.unwrap_or_default();
-        let finished = matches!(status.phase.as_deref(), Some("Succeeded" | "Failed"));
+        let phase = match status.phase.as_deref() {
+            Some("Running") => Phase::Running,
+            Some("Succeeded" | "Failed") => Phase::Finished,
+            // Also a phase that is not known, and a pod without status: it may have its address already.
+            _ => Phase::Pending,
+        };
         let containers = status.container_statuses.iter().flatten();
         let ends = containers.filter_map(|container| {
             container.state.as_ref()?.terminated.as_ref()?.finished_at.as_ref().map(timestamp)
@@ -109,12 +129,13 @@ impl Index {
             owner,
             host_network,
             node: spec.node_name.as_deref().map(Arc::from),
-            ports: ports(&spec.containers),
+            ports: ports(&spec),
             generate_name: pod.metadata.generate_name.as_deref().map(Arc::from),
             account: spec.service_account_name.as_deref().unwrap_or("default").into(),
             start: status.start_time.as_ref().map(timestamp),
             // A finished pod owns no address any more; where it does not say when it finished, at once.
-            end: if finished { Some(ends.max().unwrap_or(Timestamp(i64::MIN))) } else { None },
+            end: (phase == Phase::Finished).then(|| ends.max().unwrap_or(Timestamp(i64::MIN))),
+            phase,
             addresses,
         };
         self.insert_pod((namespace, name), entry);
@@ -215,12 +236,14 @@ impl Index {
 
     fn apply_node(&mut self, node: core::Node) {
         let name: Arc<str> = node.metadata.name.as_deref().unwrap_or_default().into();
-        if self.nodes.contains(&name) {
+        if self.nodes.contains_key(&name) {
             self.node_addresses.retain(|_, (node, _)| *node != name);
         }
         let addresses = node.status.iter().flat_map(|status| status.addresses.iter().flatten());
-        for address in addresses.filter_map(|address| address.address.parse::<IpAddr>().ok()) {
-            self.node_addresses.insert(address, (name.clone(), NodeAddress::Own));
+        let addresses: Vec<IpAddr> =
+            addresses.filter_map(|address| address.address.parse().ok()).collect();
+        for address in &addresses {
+            self.node_addresses.insert(*address, (name.clone(), NodeAddress::Own));
         }
         let annotations = node.metadata.annotations.iter().flatten();
         for (_, value) in annotations.filter(|(key, _)| NODE_ADDRESSES.contains(&key.as_str())) {
@@ -237,7 +260,8 @@ impl Index {
                 self.node_addresses.entry(address).or_insert((name.clone(), NodeAddress::Likely));
             }
         }
-        self.nodes.insert(name);
+        let labels = labels(node.metadata.labels.as_ref());
+        self.nodes.insert(name.clone(), cluster::Node { name, labels, addresses });
     }
 }
 
@@ -255,9 +279,11 @@ fn endpoints_of(
     pods.into_iter().map(|pod| Endpoint { pod: (namespace.clone(), pod), ports: ports.to_vec() })
 }
 
-/// Ports that containers declare.
-pub(super) fn ports(containers: &[Container]) -> Vec<NamedPort> {
-    let ports = containers.iter().flat_map(|container| container.ports.iter().flatten());
+/// Ports that containers declare, sidecars too: those are init containers that are started again.
+pub(super) fn ports(spec: &PodSpec) -> Vec<NamedPort> {
+    let sidecars = spec.init_containers.iter().flatten();
+    let sidecars = sidecars.filter(|it| it.restart_policy.as_deref() == Some("Always"));
+    let ports = spec.containers.iter().chain(sidecars).flat_map(|it| it.ports.iter().flatten());
     ports
         .filter_map(|port| {
             named_port(port.name.as_deref(), port.protocol.as_deref(), port.container_port)

@@ -441,3 +441,82 @@ fn workloads_on_the_hosts_network_are_known_by_template_or_pods() {
     let names = index.port_names(&workload("shop/DaemonSet/exporter"), 9100, Protocol::Tcp);
     assert_eq!(names, ["metrics".into()]);
 }
+
+/// What policies depend on, out of the objects that say it.
+#[test]
+fn the_cluster_holds_what_policies_depend_on() {
+    let index = index("
+{kind: Namespace, metadata: {name: shop, labels: {team: a}}}
+---
+{kind: Node, metadata: {name: n1, labels: {os: linux}, annotations: {flannel.alpha.coreos.com/public-ip: 10.9.0.9}}, status: {addresses: [{type: InternalIP, address: 10.0.0.5}, {type: Hostname, address: n1}]}}
+---
+{kind: Pod, metadata: {name: a, namespace: shop, labels: {app: a}}, spec: {nodeName: n1, initContainers: [{name: i, ports: [{name: once, containerPort: 1}]}, {name: s, restartPolicy: Always, ports: [{name: metrics, containerPort: 9100}]}], containers: [{name: c, ports: [{name: dns, containerPort: 53, protocol: UDP}, {containerPort: 8080}]}]}, status: {phase: Running, podIP: 10.1.0.1, podIPs: [{ip: 10.1.0.1}, {ip: 'fd00::1'}]}}
+---
+{kind: Pod, metadata: {name: b, namespace: shop}, spec: {hostNetwork: true, containers: []}, status: {phase: Succeeded}}
+---
+{kind: Pod, metadata: {name: c, namespace: shop}, spec: {containers: []}}
+---
+{kind: NetworkPolicy, metadata: {name: deny, namespace: shop}, spec: {podSelector: {}}}
+---
+{apiVersion: policy.networking.k8s.io/v1beta1, kind: ClusterNetworkPolicy, metadata: {name: z}, spec: {tier: Admin, priority: 1, subject: {namespaces: {}}}}
+---
+{apiVersion: policy.networking.k8s.io/v1alpha1, kind: AdminNetworkPolicy, metadata: {name: z}, spec: {priority: 2, subject: {}}}
+");
+    let at = |address: &str| address.parse::<IpAddr>().unwrap();
+    let labels = |all: &[(&str, &str)]| all.iter().copied().collect::<Labels>();
+    let port = |name: &str, protocol, number| netenf_policy::cluster::NamedPort {
+        name: name.into(),
+        protocol,
+        number,
+    };
+    let pod = |name: &str| netenf_policy::cluster::Pod {
+        namespace: "shop".into(),
+        name: name.into(),
+        phase: Phase::Pending,
+        ..Default::default()
+    };
+    let pods = [
+        netenf_policy::cluster::Pod {
+            phase: Phase::Running,
+            labels: labels(&[("app", "a")]),
+            addresses: vec![at("10.1.0.1"), at("fd00::1")],
+            ports: [port("dns", Protocol::Udp, 53), port("metrics", Protocol::Tcp, 9100)].into(),
+            node: Some("n1".into()),
+            ..pod("a")
+        },
+        netenf_policy::cluster::Pod { phase: Phase::Finished, host_network: true, ..pod("b") },
+        pod("c"),
+    ];
+    let node = cluster::Node {
+        name: "n1".into(),
+        labels: labels(&[("os", "linux")]),
+        addresses: vec![at("10.0.0.5")],
+    };
+    let cluster = index.cluster();
+    let own = [("kubernetes.io/metadata.name", "shop"), ("team", "a")];
+    assert_eq!(cluster.namespaces, [("shop".into(), labels(&own))].into());
+    assert_eq!(cluster.pods.into_values().collect::<Vec<_>>(), pods);
+    assert_eq!(index.nodes().collect::<Vec<_>>(), [&node]);
+    assert_eq!(cluster.nodes, [("n1".into(), node.clone())].into());
+    let key = |first: &str, second: &str| (Arc::from(first), Arc::from(second));
+    assert_eq!(cluster.network_policies.into_keys().collect::<Vec<_>>(), [key("shop", "deny")]);
+    let kinds = [key("AdminNetworkPolicy", "z"), key("ClusterNetworkPolicy", "z")];
+    assert_eq!(cluster.cluster_policies.into_keys().collect::<Vec<_>>(), kinds);
+    let told: Vec<&str> = index.diagnostics().map(|it| it.place.as_str()).collect();
+    assert_eq!(told, ["AdminNetworkPolicy z: spec.subject"]);
+}
+
+#[test]
+fn a_newer_version_of_a_cluster_wide_policy_replaces_the_older() {
+    let policy = |name: &str, subject: &str| {
+        let document = format!(
+            "{{apiVersion: policy.networking.k8s.io/v1alpha2, kind: ClusterNetworkPolicy, metadata: {{name: {name}}}, spec: {{tier: Admin, priority: 1, subject: {subject}}}}}"
+        );
+        object::read("test", &document).0.remove(0)
+    };
+    let mut index = Index::of([policy("b", "{}"), policy("a", "{namespaces: {}}")]);
+    assert_eq!(index.diagnostics().count(), 1);
+    index.apply(policy("b", "{namespaces: {}}"));
+    let names: Vec<&str> = index.cluster_policies().iter().map(|policy| &*policy.name).collect();
+    assert_eq!((names, index.diagnostics().count()), (vec!["a", "b"], 0));
+}

@@ -56,8 +56,7 @@ impl Index {
             selector.map(|selector| lower::selector(selector).0).filter(|own| !own.is_empty());
         // A Job's selector is its own UID: the pods of its next run would not be selected (case B19).
         let selector = own.clone().unwrap_or_else(|| lasting(&pods));
-        let ports =
-            template.spec.as_ref().map(|spec| apply::ports(&spec.containers)).unwrap_or_default();
+        let ports = template.spec.as_ref().map(apply::ports).unwrap_or_default();
         let labels = if pods.is_empty() { selector.labels.clone() } else { pods };
         let host_network =
             template.spec.as_ref().is_some_and(|spec| spec.host_network == Some(true));

@@ -9,6 +9,7 @@ fn names(text: &str) -> (Vec<String>, Vec<Diagnostic>) {
         Object::Service(it) => format!("Service/{}", it.metadata.name.unwrap()),
         Object::Namespace(it) => format!("Namespace/{}", it.metadata.name.unwrap()),
         Object::NetworkPolicy(it) => format!("NetworkPolicy/{}", it.metadata.name.unwrap()),
+        Object::ClusterPolicy(it) => format!("{}/{}", it.kind, it.name()),
         Object::Other(it) => format!("Other/{}", it["metadata"]["name"].as_str().unwrap_or("?")),
         other => format!("{other:?}"),
     };
@@ -32,6 +33,15 @@ fn names(text: &str) -> (Vec<String>, Vec<Diagnostic>) {
 #[case::knative("apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}", &["Other/a"])]
 #[case::calico("apiVersion: projectcalico.org/v3\nkind: NetworkPolicy\nmetadata: {name: a}\nspec: {selector: all()}", &["Other/a"])]
 #[case::native("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: a}\nspec: {podSelector: {}}", &["NetworkPolicy/a"])]
+#[case::admin("apiVersion: policy.networking.k8s.io/v1alpha1\nkind: AdminNetworkPolicy\nmetadata: {name: a}", &["AdminNetworkPolicy/a"])]
+#[case::baseline("apiVersion: policy.networking.k8s.io/v1alpha1\nkind: BaselineAdminNetworkPolicy\nmetadata: {name: default}", &["BaselineAdminNetworkPolicy/default"])]
+#[case::cluster("apiVersion: policy.networking.k8s.io/v1alpha2\nkind: ClusterNetworkPolicy\nmetadata: {name: a}", &["ClusterNetworkPolicy/a"])]
+#[case::cluster_later("apiVersion: policy.networking.k8s.io/v1beta1\nkind: ClusterNetworkPolicy\nmetadata: {name: a}", &["ClusterNetworkPolicy/a"])]
+#[case::cluster_without_version("kind: ClusterNetworkPolicy\nmetadata: {name: a}", &["ClusterNetworkPolicy/a"])]
+#[case::cluster_list("apiVersion: policy.networking.k8s.io/v1beta1\nkind: ClusterNetworkPolicyList\nitems: [{metadata: {name: a}}, {metadata: {name: b}}]", &["ClusterNetworkPolicy/a", "ClusterNetworkPolicy/b"])]
+#[case::list_of_cluster("kind: List\nitems: [{apiVersion: policy.networking.k8s.io/v1beta1, kind: ClusterNetworkPolicy, metadata: {name: a}}]", &["ClusterNetworkPolicy/a"])]
+#[case::antrea("apiVersion: crd.antrea.io/v1beta1\nkind: ClusterNetworkPolicy\nmetadata: {name: a}", &["Other/a"])]
+#[case::antrea_list("apiVersion: crd.antrea.io/v1beta1\nkind: ClusterNetworkPolicyList\nitems: [{metadata: {name: a}}]", &["Other/a"])]
 fn objects_are_read_in_every_form_that_kubectl_prints(
     #[case] text: &str,
     #[case] expected: &[&str],
@@ -52,6 +62,16 @@ fn objects_are_read_in_every_form_that_kubectl_prints(
     "item 1",
     "Pod/x"
 )]
+#[case::version_to_come(
+    "apiVersion: policy.networking.k8s.io/v1\nkind: ClusterNetworkPolicy\nmetadata: {name: x}",
+    "document 1",
+    "policy.networking.k8s.io/v1 has no such kind here, and no verdict asks it"
+)]
+#[case::kind_of_another_version(
+    "apiVersion: policy.networking.k8s.io/v1beta1\nkind: AdminNetworkPolicy\nmetadata: {name: x}",
+    "document 1",
+    "AdminNetworkPolicy/x cannot be read and was left out"
+)]
 fn what_cannot_be_read_is_told_and_costs_no_other(
     #[case] text: &str,
     #[case] place: &str,
@@ -69,4 +89,21 @@ fn text_that_is_no_yaml_is_told() {
     let (objects, told) = names("kind: [Pod");
     assert_eq!((objects.len(), told.len()), (0, 1));
     assert_eq!(told[0].place, "in");
+}
+
+#[rstest]
+#[case::nothing("podSelector: {matchLabels: {a: b}}, policyTypes: [Ingress], ingress: [], egress: null", &[])]
+#[case::selector("podSelectors: {}", &["spec.podSelectors"])]
+#[case::null("podSelectors: null", &[])]
+#[case::deep("podSelector: {}, ingress: [{}, {from: [{namespaces: {a: b}, podSelector: {matchLabel: {a: b}}}], port: []}]", &["spec.ingress[1].from[0].namespaces", "spec.ingress[1].from[0].podSelector.matchLabel", "spec.ingress[1].port"])]
+#[case::expression("podSelector: {matchExpressions: [{key: a, operator: Exists, value: b}]}", &["spec.podSelector.matchExpressions[0].value"])]
+fn fields_that_a_network_policy_does_not_have_are_told(#[case] spec: &str, #[case] paths: &[&str]) {
+    let (objects, told) = read(
+        "in",
+        &format!("kind: NetworkPolicy\nmetadata: {{name: p, namespace: shop}}\nspec: {{{spec}}}"),
+    );
+    let mut places: Vec<String> = told.into_iter().map(|it| it.place).collect();
+    places.sort();
+    let place = |path| format!("in, document 1: NetworkPolicy shop/p: {path}");
+    assert_eq!((objects.len(), places), (1, paths.iter().map(place).collect()));
 }
