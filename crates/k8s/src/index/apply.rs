@@ -52,8 +52,9 @@ impl Index {
 
     fn apply_policy(&mut self, policy: &NetworkPolicy) {
         let key = self.cover(&policy.metadata);
-        let Some(spec) = &policy.spec else { return };
-        let (policy, diagnostics) = lower::network_policy("NetworkPolicy", &key.0, &key.1, spec);
+        // A policy without a spec is one whose spec is empty, for the API server too: it isolates every pod.
+        let spec = policy.spec.clone().unwrap_or_default();
+        let (policy, diagnostics) = lower::network_policy("NetworkPolicy", &key.0, &key.1, &spec);
         self.diagnostics.insert(key.clone(), diagnostics);
         match self.policy_at.entry(key) {
             Entry::Occupied(at) => self.policies[*at.get()] = policy,

@@ -520,3 +520,13 @@ fn a_newer_version_of_a_cluster_wide_policy_replaces_the_older() {
     let names: Vec<&str> = index.cluster_policies().iter().map(|policy| &*policy.name).collect();
     assert_eq!((names, index.diagnostics().count()), (vec!["a", "b"], 0));
 }
+
+#[test]
+fn a_network_policy_without_a_spec_isolates_every_pod() {
+    let index = index("{kind: NetworkPolicy, metadata: {name: p, namespace: shop}}");
+    let policy = &index.policies()[0];
+    assert_eq!(
+        (&policy.pods, &policy.ingress, &policy.egress),
+        (&Selector::default(), &Some(vec![]), &None)
+    );
+}

@@ -173,8 +173,8 @@ impl Lowering {
         Some(Peer::Block { cidr: range, except })
     }
 
-    /// A range. Bits beyond the prefix are cut: API servers took such ranges, and meant this by them, until
-    /// their validation became strict (Kubernetes 1.36).
+    /// A range. Bits beyond the prefix are cut: API servers take such ranges, and mean this by them, unless their
+    /// validation is strict (feature gate `StrictIPCIDRValidation`).
     fn range(&mut self, path: &str, text: &str) -> Option<IpNet> {
         let Some(range) = cidr(text) else {
             self.report(path, format!("{text:?} is no CIDR"), PEER);
@@ -182,7 +182,7 @@ impl Lowering {
         };
         if range != range.trunc() {
             let what =
-                format!("{text:?} has bits beyond its prefix, which newer API servers refuse");
+                format!("{text:?} has bits beyond its prefix, which strict API servers refuse");
             self.report(path, what, &format!("it is read as {}", range.trunc()));
         }
         Some(range.trunc())
@@ -199,6 +199,12 @@ impl Lowering {
                 return None;
             }
         };
+        if let Some(IntOrString::String(name)) = &port.port
+            && !is_port_name(name)
+        {
+            self.report(&format!("{path}.port"), format!("{name:?} is no name of a port"), PORT);
+            return None;
+        }
         let range = port_range(port);
         if range.is_none() {
             let what = "port and endPort make no range".to_owned();
@@ -221,6 +227,17 @@ fn port_range(port: &NetworkPolicyPort) -> Option<PortRange> {
             .map(|(first, last)| PortRange::Numbers(first, last)),
         (None | Some(IntOrString::String(_)), Some(_)) => None,
     }
+}
+
+/// Whether the API takes it as the name of a port (RFC 6335, 5.1).
+fn is_port_name(name: &str) -> bool {
+    let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=15).contains(&name.len())
+        && name.bytes().all(is_known)
+        && name.bytes().any(|byte| byte.is_ascii_lowercase())
+        && !name.contains("--")
+        && !name.starts_with('-')
+        && !name.ends_with('-')
 }
 
 #[cfg(test)]

@@ -5,11 +5,17 @@ use serde_json::Value;
 
 use super::Diagnostic;
 
+/// Members of every object; `status` was one of a NetworkPolicy's for a while.
+const MEMBERS: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
+
 /// Tells the fields of a NetworkPolicy's document that reading passed over, as the API server does: a
 /// misspelled selector is none, and selects everything.
 pub(super) fn of_policy(place: &str, document: &Value, policy: &NetworkPolicy) -> Vec<Diagnostic> {
     let known = serde_json::to_value(&policy.spec).unwrap_or_default();
-    let mut paths = Vec::new();
+    let members = document.as_object().into_iter().flatten();
+    let strangers =
+        members.filter(|(name, value)| !MEMBERS.contains(&&***name) && !value.is_null());
+    let mut paths: Vec<String> = strangers.map(|(name, _)| name.clone()).collect();
     compare("spec", document.get("spec").unwrap_or(&Value::Null), &known, &mut paths);
     let (namespace, name) = (policy.metadata.namespace.as_deref(), policy.metadata.name.as_deref());
     let object =

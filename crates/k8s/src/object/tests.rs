@@ -97,10 +97,14 @@ fn text_that_is_no_yaml_is_told() {
 #[case::null("podSelectors: null", &[])]
 #[case::deep("podSelector: {}, ingress: [{}, {from: [{namespaces: {a: b}, podSelector: {matchLabel: {a: b}}}], port: []}]", &["spec.ingress[1].from[0].namespaces", "spec.ingress[1].from[0].podSelector.matchLabel", "spec.ingress[1].port"])]
 #[case::expression("podSelector: {matchExpressions: [{key: a, operator: Exists, value: b}]}", &["spec.podSelector.matchExpressions[0].value"])]
+#[case::beside_the_spec("podSelector: {}}, specs: {", &["specs"])]
+#[case::status("podSelector: {}}, status: {", &[])]
 fn fields_that_a_network_policy_does_not_have_are_told(#[case] spec: &str, #[case] paths: &[&str]) {
     let (objects, told) = read(
         "in",
-        &format!("kind: NetworkPolicy\nmetadata: {{name: p, namespace: shop}}\nspec: {{{spec}}}"),
+        &format!(
+            "{{kind: NetworkPolicy, metadata: {{name: p, namespace: shop}}, spec: {{{spec}}}}}"
+        ),
     );
     let mut places: Vec<String> = told.into_iter().map(|it| it.place).collect();
     places.sort();

@@ -20,8 +20,10 @@ use netenf_learn::proposal::{Outcome, Proposal};
 
 use netenf_learn::{Backend, Compat, Config, ExternalPeers, Learner, Scope, Subjects};
 
+mod closing;
 mod generated;
 mod law;
+mod tiers;
 mod traffic;
 mod world;
 
