@@ -41,7 +41,7 @@ test-unit: ## Unit, property, snapshot, drift and tidy tests: no network, no pri
 test-cli: ## The command line as a process, and its unit tests
 	$(CARGO) test --locked -p kubectl-netenf --bins --test it
 
-test-interop: ## What we write, judged by genuine Kubernetes code and kubectl (built from Go modules once)
+test-interop: ## Genuine Kubernetes code, kubectl and kube-network-policies beside ours (built from Go modules once)
 	$(CARGO) test --locked -p kubectl-netenf --test interop
 
 generate: ## Write all generated files: CRDs, protocol bindings, completions, command reference
