@@ -59,6 +59,7 @@ bench: deps ## Benchmarks beside their peers; see docs/performance.md
 	$(CARGO) bench --locked -p netenf-flows --bench replay
 	$(CARGO) bench --locked -p netenf-learn --bench learner
 	$(CARGO) run --locked --quiet -p xtask -- bench
+	$(CARGO) run --locked --quiet -p xtask -- bench engine
 
 doc: ## Build the documentation of the crates
 	$(CARGO) doc --locked --workspace --no-deps
