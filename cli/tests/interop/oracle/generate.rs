@@ -31,19 +31,19 @@ const NAMES: [(&str, &[usize]); 5] = [
     ("other.io", &[]),
 ];
 pub(super) const PORT_NAMES: [&str; 3] = ["web", "dns", "admin"];
-pub(super) const PORTS: [u16; 6] = [53, 80, 81, 443, 8_080, 65_535];
-pub(super) const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
+pub(super) const PORTS: [u16; 4] = [53, 80, 81, 65_535];
+pub(super) const PROTOCOLS: [&str; 5] = ["TCP", "TCP", "TCP", "UDP", "SCTP"];
 
 /// The document of a seed, with this many packets.
 pub(crate) fn document(seed: u64, packets: usize) -> Document {
     let random = &mut Random::new(seed);
     let mut objects: Vec<Value> = NAMESPACES.iter().map(|name| namespace(random, name)).collect();
     objects.extend((0..NODES).map(|index| node(random, index)));
-    for index in 0..3 + random.below(5) {
+    for index in 0..4 + random.below(5) {
         let pod = pod(random, index, objects.last());
         objects.push(pod);
     }
-    objects.extend((0..random.below(5)).map(|index| network_policy::policy(random, index)));
+    objects.extend((0..random.below(7)).map(|index| network_policy::policy(random, index)));
     objects.extend(cluster_policy::policies(random));
     let domains = domains(random);
     let ends = ends(&objects);
@@ -88,7 +88,12 @@ fn node(random: &mut Random, index: usize) -> Value {
 
 /// A pod. One that does not run may claim the address of the pod before it, if that runs or this has finished.
 fn pod(random: &mut Random, index: usize, before: Option<&Value>) -> Value {
-    let phase = *random.pick(&["Succeeded", "Failed", "Pending", "Running", "Running", "Running"]);
+    let phase = match random.below(12) {
+        0 => "Succeeded",
+        1 => "Failed",
+        2 => "Pending",
+        _ => "Running",
+    };
     let runs_before = before.is_some_and(|pod| pod["status"]["phase"] == "Running");
     let may_claim = index > 0 && phase != "Running" && (runs_before || phase != "Pending");
     let place = if may_claim && random.happens(50) { index - 1 } else { index };
@@ -140,28 +145,30 @@ fn domains(random: &mut Random) -> BTreeMap<String, Vec<IpAddr>> {
     known.map(|(name, places)| ((*name).to_owned(), addresses(places))).collect()
 }
 
-/// Every address that something has, and those outside.
+/// Every address that something has, and those outside; those of pods more often.
 fn ends(objects: &[Value]) -> Vec<IpAddr> {
-    let of = |object: &Value| {
-        let pod = object["status"]["podIPs"].as_array().into_iter().flatten();
-        let node = object["status"]["addresses"].as_array().into_iter().flatten();
-        let texts = pod.map(|ip| &ip["ip"]).chain(node.map(|address| &address["address"]));
-        texts.filter_map(|text| text.as_str()?.parse().ok()).collect::<Vec<IpAddr>>()
+    let read = |text: &Value| text.as_str()?.parse().ok();
+    let items = |list: &'static str| {
+        objects.iter().filter_map(move |object| object["status"][list].as_array()).flatten()
     };
+    let pods: Vec<IpAddr> = items("podIPs").filter_map(|item| read(&item["ip"])).collect();
+    let nodes = items("addresses").filter_map(|item| read(&item["address"]));
     let outside = OUTSIDE.iter().map(|address| address.parse().unwrap());
-    objects.iter().flat_map(of).chain(outside).collect()
+    pods.repeat(4).into_iter().chain(nodes).chain(outside).collect()
 }
 
 fn packet(random: &mut Random, ends: &[IpAddr]) -> Packet {
     let source = *random.pick(ends);
-    let of_family: Vec<IpAddr> =
-        ends.iter().copied().filter(|end| end.is_ipv4() == source.is_ipv4()).collect();
-    let protocol = *random.pick(&[Protocol::Tcp, Protocol::Tcp, Protocol::Udp, Protocol::Sctp]);
+    let others = ends.iter().copied().filter(|end| *end != source);
+    let of_family = others.filter(|end| end.is_ipv4() == source.is_ipv4());
+    let destinations: Vec<IpAddr> = of_family.chain([source]).collect();
+    let protocol =
+        *random.pick(&[Protocol::Tcp, Protocol::Tcp, Protocol::Tcp, Protocol::Udp, Protocol::Sctp]);
     let transport = match random.below(20) {
         0 => Transport::Other,
         1 => Transport::Portless(protocol),
         2 => Transport::Port(protocol, 0),
         _ => Transport::Port(protocol, *random.pick(&PORTS)),
     };
-    Packet { source, destination: *random.pick(&of_family), transport }
+    Packet { source, destination: *random.pick(&destinations), transport }
 }

@@ -44,7 +44,7 @@ pub(super) fn policies(random: &mut Random) -> Vec<Value> {
 }
 
 fn names(random: &mut Random) -> impl Iterator<Item = &'static str> + use<> {
-    NAMES.into_iter().take(random.below(NAMES.len() + 1))
+    NAMES.into_iter().take(1 + random.below(NAMES.len()))
 }
 
 fn admin(random: &mut Random) -> Vec<Value> {
@@ -64,7 +64,7 @@ fn admin(random: &mut Random) -> Vec<Value> {
 
 fn cluster(random: &mut Random, name: &str) -> Value {
     let mut spec = spec(random, Kind::Cluster);
-    spec["tier"] = (*random.pick(&["Admin", "Admin", "Baseline"])).into();
+    spec["tier"] = (*random.pick(&["Admin", "Baseline"])).into();
     // So few priorities have ties.
     spec["priority"] = random.below(3).into();
     policy("v1alpha2", "ClusterNetworkPolicy", name, &spec)
@@ -79,7 +79,7 @@ fn spec(random: &mut Random, kind: Kind) -> Value {
     let mut spec = json!({"subject": pods(random, kind)});
     for side in ["ingress", "egress"] {
         if random.happens(80) {
-            spec[side] = (0..random.below(4)).map(|_| rule(random, kind, side)).collect();
+            spec[side] = (0..random.below(5)).map(|_| rule(random, kind, side)).collect();
         }
     }
     spec
@@ -112,7 +112,7 @@ fn rule(random: &mut Random, kind: Kind, side: &str) -> Value {
     // "networks/nodes/domainNames peers cannot coexist with named ports" (a CEL rule of the definitions).
     let may_name = peers.iter().all(|peer| !is_of_addresses(peer));
     rule[field] = peers.into();
-    if random.happens(50) {
+    if random.happens(40) {
         let ports = (0..=random.below(2)).map(|_| port(random, kind, may_name)).collect();
         rule[if kind == Kind::Cluster { "protocols" } else { "ports" }] = ports;
     }

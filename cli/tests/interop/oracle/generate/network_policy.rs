@@ -47,7 +47,7 @@ fn rule(random: &mut Random, peers: &str) -> Value {
     if random.happens(80) {
         rule[peers] = (0..=random.below(2)).map(|_| peer(random)).collect();
     }
-    if random.happens(50) {
+    if random.happens(40) {
         rule["ports"] = (0..=random.below(2)).map(|_| port(random)).collect();
     }
     rule

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{NAMESPACES, is_rare, some};
 
 const KEYS: [&str; 2] = ["app", "role"];
-const VALUES: [&str; 3] = ["a", "b", "c"];
+const VALUES: [&str; 2] = ["a", "b"];
 
 /// Labels of a pod, a namespace or a node.
 pub(super) fn labels(random: &mut Random) -> Value {
