@@ -20,8 +20,14 @@ _kubectl__netenf() {
             kubectl__netenf,__complete)
                 cmd="kubectl__netenf__subcmd____complete"
                 ;;
+            kubectl__netenf,ack)
+                cmd="kubectl__netenf__subcmd__ack"
+                ;;
             kubectl__netenf,allow)
                 cmd="kubectl__netenf__subcmd__allow"
+                ;;
+            kubectl__netenf,check)
+                cmd="kubectl__netenf__subcmd__check"
                 ;;
             kubectl__netenf,completion)
                 cmd="kubectl__netenf__subcmd__completion"
@@ -31,6 +37,9 @@ _kubectl__netenf() {
                 ;;
             kubectl__netenf,diff)
                 cmd="kubectl__netenf__subcmd__diff"
+                ;;
+            kubectl__netenf,explain)
+                cmd="kubectl__netenf__subcmd__explain"
                 ;;
             kubectl__netenf,export)
                 cmd="kubectl__netenf__subcmd__export"
@@ -65,11 +74,20 @@ _kubectl__netenf() {
             kubectl__netenf,version)
                 cmd="kubectl__netenf__subcmd__version"
                 ;;
+            kubectl__netenf,violations)
+                cmd="kubectl__netenf__subcmd__violations"
+                ;;
             kubectl__netenf__subcmd__help,__complete)
                 cmd="kubectl__netenf__subcmd__help__subcmd____complete"
                 ;;
+            kubectl__netenf__subcmd__help,ack)
+                cmd="kubectl__netenf__subcmd__help__subcmd__ack"
+                ;;
             kubectl__netenf__subcmd__help,allow)
                 cmd="kubectl__netenf__subcmd__help__subcmd__allow"
+                ;;
+            kubectl__netenf__subcmd__help,check)
+                cmd="kubectl__netenf__subcmd__help__subcmd__check"
                 ;;
             kubectl__netenf__subcmd__help,completion)
                 cmd="kubectl__netenf__subcmd__help__subcmd__completion"
@@ -79,6 +97,9 @@ _kubectl__netenf() {
                 ;;
             kubectl__netenf__subcmd__help,diff)
                 cmd="kubectl__netenf__subcmd__help__subcmd__diff"
+                ;;
+            kubectl__netenf__subcmd__help,explain)
+                cmd="kubectl__netenf__subcmd__help__subcmd__explain"
                 ;;
             kubectl__netenf__subcmd__help,export)
                 cmd="kubectl__netenf__subcmd__help__subcmd__export"
@@ -113,6 +134,9 @@ _kubectl__netenf() {
             kubectl__netenf__subcmd__help,version)
                 cmd="kubectl__netenf__subcmd__help__subcmd__version"
                 ;;
+            kubectl__netenf__subcmd__help,violations)
+                cmd="kubectl__netenf__subcmd__help__subcmd__violations"
+                ;;
             *)
                 ;;
         esac
@@ -120,7 +144,7 @@ _kubectl__netenf() {
 
     case "${cmd}" in
         kubectl__netenf)
-            opts="-n -A -h --dir --namespace --all-namespaces --color --help learn get diff promote demote allow flows export history rollback status completion version reference __complete help"
+            opts="-n -A -h --dir --namespace --all-namespaces --color --help learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -185,6 +209,63 @@ _kubectl__netenf() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kubectl__subcmd__netenf__subcmd__ack)
+            opts="-y -o -n -A -h --all --from --to --reason --undo --yes --dry-run --output --dir --namespace --all-namespaces --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --reason)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dry-run)
+                    COMPREPLY=($(compgen -W "client" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "name" -- "${cur}"))
+                    return 0
+                    ;;
+                --dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kubectl__subcmd__netenf__subcmd__allow)
             opts="-n -A -h --addresses --cidr --any --except --peer --dry-run --dir --namespace --all-namespaces --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -202,6 +283,67 @@ _kubectl__netenf() {
                     ;;
                 --dry-run)
                     COMPREPLY=($(compgen -W "client" -- "${cur}"))
+                    return 0
+                    ;;
+                --dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kubectl__subcmd__netenf__subcmd__check)
+            opts="-f -o -n -A -h --from --to --filename --cluster-state --assume-protect --output --dir --namespace --all-namespaces --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster-state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "json" -- "${cur}"))
                     return 0
                     ;;
                 --dir)
@@ -309,7 +451,7 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__diff)
-            opts="-f -o -n -A -h --direction --filename --against-traffic --output --dir --namespace --all-namespaces --color --help"
+            opts="-f -o -n -A -h --direction --filename --against-traffic --connectivity --cluster-state --assume-protect --output --dir --namespace --all-namespaces --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -327,12 +469,69 @@ _kubectl__netenf() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cluster-state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
-                    COMPREPLY=($(compgen -W "text markdown json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text markdown json dot yaml" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "text markdown json yaml" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text markdown json dot yaml" -- "${cur}"))
+                    return 0
+                    ;;
+                --dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kubectl__subcmd__netenf__subcmd__explain)
+            opts="-f -o -n -A -h --filename --cluster-state --assume-protect --output --dir --namespace --all-namespaces --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster-state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "json" -- "${cur}"))
                     return 0
                     ;;
                 --dir)
@@ -581,7 +780,7 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__help)
-            opts="learn get diff promote demote allow flows export history rollback status completion version reference __complete help"
+            opts="learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -608,7 +807,35 @@ _kubectl__netenf() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kubectl__subcmd__netenf__subcmd__help__subcmd__ack)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kubectl__subcmd__netenf__subcmd__help__subcmd__allow)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kubectl__subcmd__netenf__subcmd__help__subcmd__check)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -651,6 +878,20 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__help__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kubectl__subcmd__netenf__subcmd__help__subcmd__explain)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -818,6 +1059,20 @@ _kubectl__netenf() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kubectl__subcmd__netenf__subcmd__help__subcmd__violations)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kubectl__subcmd__netenf__subcmd__history)
             opts="-o -n -A -h --direction --output --dir --namespace --all-namespaces --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -864,7 +1119,7 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__learn)
-            opts="-o -n -A -h --input-file --provider --strict --cluster-state --backend --exclude-namespace --exclude-workload --subjects --external --max-rules --max-ports --cluster-domain --ambient-probe-prefix --compat --fresh --dry-run --output --dir --namespace --all-namespaces --color --help"
+            opts="-o -n -A -h --input-file --provider --strict --cluster-state --backend --cluster-domain --compat --exclude-namespace --exclude-workload --subjects --external --max-rules --max-ports --ambient-probe-prefix --fresh --dry-run --output --dir --namespace --all-namespaces --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -884,6 +1139,14 @@ _kubectl__netenf() {
                     ;;
                 --backend)
                     COMPREPLY=($(compgen -W "kubernetes istio" -- "${cur}"))
+                    return 0
+                    ;;
+                --cluster-domain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compat)
+                    COMPREPLY=($(compgen -W "none aws-vpc-cni kube-router kindnet" -- "${cur}"))
                     return 0
                     ;;
                 --exclude-namespace)
@@ -910,16 +1173,8 @@ _kubectl__netenf() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --cluster-domain)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --ambient-probe-prefix)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --compat)
-                    COMPREPLY=($(compgen -W "none aws-vpc-cni kube-router kindnet" -- "${cur}"))
                     return 0
                     ;;
                 --dry-run)
@@ -1157,6 +1412,87 @@ _kubectl__netenf() {
                     ;;
                 -o)
                     COMPREPLY=($(compgen -W "json" -- "${cur}"))
+                    return 0
+                    ;;
+                --dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kubectl__subcmd__netenf__subcmd__violations)
+            opts="-o -n -A -h --direction --input-file --provider --strict --cluster-state --backend --cluster-domain --compat --since --from --to --acknowledged --exit-code --no-headers --output --dir --namespace --all-namespaces --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --direction)
+                    COMPREPLY=($(compgen -W "ingress egress" -- "${cur}"))
+                    return 0
+                    ;;
+                --input-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --provider)
+                    COMPREPLY=($(compgen -W "cilium calico istio" -- "${cur}"))
+                    return 0
+                    ;;
+                --cluster-state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --backend)
+                    COMPREPLY=($(compgen -W "kubernetes istio" -- "${cur}"))
+                    return 0
+                    ;;
+                --cluster-domain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compat)
+                    COMPREPLY=($(compgen -W "none aws-vpc-cni kube-router kindnet" -- "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json yaml name" -- "${cur}"))
                     return 0
                     ;;
                 --dir)

@@ -35,8 +35,12 @@ complete -c kubectl-netenf -n "__fish_kubectl_netenf_needs_command" -s h -l help
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_needs_command" -f -a "learn" -d 'Learn from recorded flows and propose policies'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_needs_command" -f -a "get" -d 'List proposals and policies'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_needs_command" -f -a "diff" -d 'Show what promoting would allow, or what protecting would have denied'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_needs_command" -f -a "check" -d 'Check whether policies would allow a connection, and say why'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_needs_command" -f -a "explain" -d 'Explain what policies let workloads do'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_needs_command" -f -a "promote" -d 'Turn proposals into policies, and monitored policies into protecting ones'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_needs_command" -f -a "demote" -d 'Take a policy one step back: from protect to monitor, from monitor to learning'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_needs_command" -f -a "violations" -d 'List what policies deny, or would deny if they protected'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_needs_command" -f -a "ack" -d 'Acknowledge violations: they are known, stay denied, and are not reported again'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_needs_command" -f -a "allow" -d 'Add a rule for something uncovered, for a violation, or for a suggested range'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_needs_command" -f -a "flows" -d 'Show recorded flows'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_needs_command" -f -a "export" -d 'Write policies as objects to apply'
@@ -55,6 +59,11 @@ istio\t'Istio ambient: ztunnel'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l cluster-state -d 'The cluster\'s objects as kubectl get -o yaml or json prints them: a file, a folder or -' -r -F
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l backend -d 'What enforces the policies; decided by the recording\'s provider if not given' -r -f -a "kubernetes\t'Kubernetes NetworkPolicy'
 istio\t'Istio AuthorizationPolicy'"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l cluster-domain -d 'DNS domain of the cluster' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l compat -d 'Network plugin whose deviations from Kubernetes\' rules proposals are fitted to; found in --cluster-state if not given' -r -f -a "none\t'None: rules as Kubernetes defines them'
+aws-vpc-cni\t'Checks the service\'s own port too, before translation'
+kube-router\t'Does not let pass what comes from a pod\'s own node'
+kindnet\t'Does not let pass what comes from a pod\'s own node'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l exclude-namespace -d 'Namespaces never to learn (repeatable)' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l exclude-workload -d 'Workloads never to learn, as [NAMESPACE/]KIND/NAME (repeatable)' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l subjects -d 'Kinds that get proposals' -r -f -a "standard\t'Deployment, StatefulSet and DaemonSet'
@@ -63,12 +72,7 @@ complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l 
 addresses\t'A rule for each address'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l max-rules -d 'The most peers in a proposal' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l max-ports -d 'The most ports of a peer' -r
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l cluster-domain -d 'DNS domain of the cluster' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l ambient-probe-prefix -d 'Prefix length for the address of IPv6 probes under Istio ambient' -r
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l compat -d 'Network plugin whose deviations from Kubernetes\' rules proposals are fitted to; found in --cluster-state if not given' -r -f -a "none\t'None: rules as Kubernetes defines them'
-aws-vpc-cni\t'Checks the service\'s own port too, before translation'
-kube-router\t'Does not let pass what comes from a pod\'s own node'
-kindnet\t'Does not let pass what comes from a pod\'s own node'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -l dry-run -d 'Show what would change in the folder and change nothing' -r -f -a "client\t'Print what would be written'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand learn" -s o -l output -d 'Output: yaml (proposals), json (what became of every flow), or name' -r -f -a "yaml\t''
 json\t''
@@ -103,9 +107,11 @@ complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand get" -s h 
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -l direction -d 'Only one direction' -r -f -a "ingress\t'Into the workload'
 egress\t'Out of the workload'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -s f -l filename -d 'Older folder to compare with: shows what --dir has in place of it' -r -F
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -s o -l output -d 'Output: text, markdown, json, or yaml (a plain diff of the objects)' -r -f -a "text\t''
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -l cluster-state -d 'The cluster\'s objects, with --connectivity: a file, a folder or - (repeatable)' -r -F
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -s o -l output -d 'Output: text, markdown, json, dot (of --connectivity, for graphviz), or yaml (a plain diff of the objects)' -r -f -a "text\t''
 markdown\t''
 json\t''
+dot\t''
 yaml\t''"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -l dir -d 'Folder of YAML files to work on, one object a file' -r -f -a "(__fish_complete_directories)"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -s n -l namespace -d 'Namespace to work in; all namespaces of the folder or recording if not given' -r
@@ -113,8 +119,34 @@ complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -l c
 always\t'Always'
 never\t'Never'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -l against-traffic -d 'List recorded connections that would be denied if everything selected protected'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -l connectivity -d 'Compare who may talk to whom by all policies together: those that protect, with those that monitor and proposals too; with -f the older folder\'s with this one\'s'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -l assume-protect -d 'With --connectivity and -f: count monitoring policies and proposals of both as if they protected'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -s A -l all-namespaces -d 'Work in all namespaces, whatever -n says'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -l from -d 'The end that opens the connection' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -l to -d 'The other end, with its port after translation: END:PORT[/PROTOCOL], an IPv6 address in brackets' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -s f -l filename -d 'Objects to judge by, policies too: a file, a folder or - (repeatable)' -r -F
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -l cluster-state -d 'The cluster\'s objects: a file, a folder or - (repeatable)' -r -F
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -s o -l output -d 'Output: json' -r -f -a "json\t'JSON'"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -l dir -d 'Folder of YAML files to work on, one object a file' -r -f -a "(__fish_complete_directories)"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -s n -l namespace -d 'Namespace to work in; all namespaces of the folder or recording if not given' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -l color -d 'Colour of the output' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -l assume-protect -d 'Count our monitoring policies and proposals as if they protected'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -s A -l all-namespaces -d 'Work in all namespaces, whatever -n says'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -s f -l filename -d 'Objects to judge by, policies too: a file, a folder or - (repeatable)' -r -F
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -l cluster-state -d 'The cluster\'s objects: a file, a folder or - (repeatable)' -r -F
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -s o -l output -d 'Output: json' -r -f -a "json\t'JSON'"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -l dir -d 'Folder of YAML files to work on, one object a file' -r -f -a "(__fish_complete_directories)"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -s n -l namespace -d 'Namespace to work in; all namespaces of the folder or recording if not given' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -l color -d 'Colour of the output' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -l assume-protect -d 'Count our monitoring policies and proposals as if they protected'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -s A -l all-namespaces -d 'Work in all namespaces, whatever -n says'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand promote" -l direction -d 'Only one direction' -r -f -a "ingress\t'Into the workload'
 egress\t'Out of the workload'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand promote" -l min-window -d 'The least recorded time that --protect asks for' -r
@@ -151,6 +183,54 @@ never\t'Never'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand demote" -l all -d 'All policies of the namespace'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand demote" -s A -l all-namespaces -d 'Work in all namespaces, whatever -n says'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand demote" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l direction -d 'Only one direction' -r -f -a "ingress\t'Into the workload'
+egress\t'Out of the workload'"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l input-file -d 'Recorded flows: a file or - (repeatable); gzip and zstd are unpacked' -r -F
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l provider -d 'Who wrote the recording, if it cannot be told from its content' -r -f -a "cilium\t'Cilium: Hubble'
+calico\t'Calico: Goldmane'
+istio\t'Istio ambient: ztunnel'"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l cluster-state -d 'The cluster\'s objects as kubectl get -o yaml or json prints them: a file, a folder or -' -r -F
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l backend -d 'What enforces the policies; decided by the recording\'s provider if not given' -r -f -a "kubernetes\t'Kubernetes NetworkPolicy'
+istio\t'Istio AuthorizationPolicy'"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l cluster-domain -d 'DNS domain of the cluster' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l compat -d 'Network plugin whose deviations from Kubernetes\' rules proposals are fitted to; found in --cluster-state if not given' -r -f -a "none\t'None: rules as Kubernetes defines them'
+aws-vpc-cni\t'Checks the service\'s own port too, before translation'
+kube-router\t'Does not let pass what comes from a pod\'s own node'
+kindnet\t'Does not let pass what comes from a pod\'s own node'"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l since -d 'Only what was seen since a time (RFC 3339) or within an age (5m, 2h, 3d)' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l from -d 'Only what such an end opened: KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address, CIDR or name, world, host, apiserver (repeatable)' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l to -d 'Only what was opened to such an end, written like --from (repeatable)' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -s o -l output -d 'Output: table, wide, json, yaml or name' -r -f -a "table\t''
+wide\t''
+json\t''
+yaml\t''
+name\t''"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l dir -d 'Folder of YAML files to work on, one object a file' -r -f -a "(__fish_complete_directories)"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -s n -l namespace -d 'Namespace to work in; all namespaces of the folder or recording if not given' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l color -d 'Colour of the output' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l strict -d 'Fail on the first line that cannot be decoded'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l acknowledged -d 'Show acknowledged violations too, in a STATE of their own'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l exit-code -d 'Exit with 1 if anything is listed'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -l no-headers -d 'Leave the titles out'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -s A -l all-namespaces -d 'Work in all namespaces, whatever -n says'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand violations" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand ack" -l from -d 'Only what such an end opened: KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address, CIDR or name, world, host, apiserver (repeatable)' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand ack" -l to -d 'Only what was opened to such an end, written like --from (repeatable)' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand ack" -l reason -d 'Why they may stay as they are, in at most 1024 characters' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand ack" -l dry-run -d 'Show what would be done and change nothing' -r -f -a "client\t'Print what would be written'"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand ack" -s o -l output -d 'Output: name' -r -f -a "name\t''"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand ack" -l dir -d 'Folder of YAML files to work on, one object a file' -r -f -a "(__fish_complete_directories)"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand ack" -s n -l namespace -d 'Namespace to work in; all namespaces of the folder or recording if not given' -r
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand ack" -l color -d 'Colour of the output' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand ack" -l all -d 'Every violation, or every one of the ends that are given'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand ack" -l undo -d 'Take the acknowledgement back'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand ack" -s y -l yes -d 'Change all without being asked; needed for --all where there is no terminal'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand ack" -s A -l all-namespaces -d 'Work in all namespaces, whatever -n says'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand ack" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand allow" -l cidr -d 'Allow a network that holds the addresses that were seen (repeatable: all of them together)' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand allow" -l except -d 'Further networks that --any leaves out, such as the cluster\'s own (repeatable)' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand allow" -l dry-run -d 'Show what would be done and change nothing' -r -f -a "client\t'Print what would be written'"
@@ -280,19 +360,23 @@ always\t'Always'
 never\t'Never'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand __complete" -s A -l all-namespaces -d 'Work in all namespaces, whatever -n says'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand __complete" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "learn" -d 'Learn from recorded flows and propose policies'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "get" -d 'List proposals and policies'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "diff" -d 'Show what promoting would allow, or what protecting would have denied'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "promote" -d 'Turn proposals into policies, and monitored policies into protecting ones'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "demote" -d 'Take a policy one step back: from protect to monitor, from monitor to learning'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "allow" -d 'Add a rule for something uncovered, for a violation, or for a suggested range'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "flows" -d 'Show recorded flows'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "export" -d 'Write policies as objects to apply'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "history" -d 'Show what was done to a workload\'s proposals and policies'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "rollback" -d 'Restore an earlier revision of a policy'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "status" -d 'Show what was received, learned, skipped and lost'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "completion" -d 'Print a completion script for a shell'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "version" -d 'Print the version'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "reference" -d 'Print every command and flag as Markdown'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "__complete" -d 'Print candidates for the last word'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff promote demote allow flows export history rollback status completion version reference __complete help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "learn" -d 'Learn from recorded flows and propose policies'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "get" -d 'List proposals and policies'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "diff" -d 'Show what promoting would allow, or what protecting would have denied'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "check" -d 'Check whether policies would allow a connection, and say why'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "explain" -d 'Explain what policies let workloads do'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "promote" -d 'Turn proposals into policies, and monitored policies into protecting ones'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "demote" -d 'Take a policy one step back: from protect to monitor, from monitor to learning'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "violations" -d 'List what policies deny, or would deny if they protected'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "ack" -d 'Acknowledge violations: they are known, stay denied, and are not reported again'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "allow" -d 'Add a rule for something uncovered, for a violation, or for a suggested range'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "flows" -d 'Show recorded flows'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "export" -d 'Write policies as objects to apply'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "history" -d 'Show what was done to a workload\'s proposals and policies'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "rollback" -d 'Restore an earlier revision of a policy'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "status" -d 'Show what was received, learned, skipped and lost'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "completion" -d 'Print a completion script for a shell'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "version" -d 'Print the version'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "reference" -d 'Print every command and flag as Markdown'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "__complete" -d 'Print candidates for the last word'
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand help; and not __fish_seen_subcommand_from learn get diff check explain promote demote violations ack allow flows export history rollback status completion version reference __complete help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -44,6 +44,11 @@ istio\:"Istio ambient\: ztunnel"))' \
 '*--cluster-state=[The cluster'\''s objects as kubectl get -o yaml or json prints them\: a file, a folder or -]:PLACE:_files' \
 '--backend=[What enforces the policies; decided by the recording'\''s provider if not given]:BACKEND:((kubernetes\:"Kubernetes NetworkPolicy"
 istio\:"Istio AuthorizationPolicy"))' \
+'--cluster-domain=[DNS domain of the cluster]:DOMAIN:_default' \
+'--compat=[Network plugin whose deviations from Kubernetes'\'' rules proposals are fitted to; found in --cluster-state if not given]:PLUGIN:((none\:"None\: rules as Kubernetes defines them"
+aws-vpc-cni\:"Checks the service'\''s own port too, before translation"
+kube-router\:"Does not let pass what comes from a pod'\''s own node"
+kindnet\:"Does not let pass what comes from a pod'\''s own node"))' \
 '*--exclude-namespace=[Namespaces never to learn (repeatable)]:NAMESPACE:_default' \
 '*--exclude-workload=[Workloads never to learn, as \[NAMESPACE/\]KIND/NAME (repeatable)]:WORKLOAD:_default' \
 '--subjects=[Kinds that get proposals]:KINDS:((standard\:"Deployment, StatefulSet and DaemonSet"
@@ -52,12 +57,7 @@ all\:"Also ReplicaSet, Job, CronJob and Pod"))' \
 addresses\:"A rule for each address"))' \
 '--max-rules=[The most peers in a proposal]:N:_default' \
 '--max-ports=[The most ports of a peer]:N:_default' \
-'--cluster-domain=[DNS domain of the cluster]:DOMAIN:_default' \
 '--ambient-probe-prefix=[Prefix length for the address of IPv6 probes under Istio ambient]:BITS:_default' \
-'--compat=[Network plugin whose deviations from Kubernetes'\'' rules proposals are fitted to; found in --cluster-state if not given]:PLUGIN:((none\:"None\: rules as Kubernetes defines them"
-aws-vpc-cni\:"Checks the service'\''s own port too, before translation"
-kube-router\:"Does not let pass what comes from a pod'\''s own node"
-kindnet\:"Does not let pass what comes from a pod'\''s own node"))' \
 '--dry-run=[Show what would change in the folder and change nothing]::client:((client\:"Print what would be written"))' \
 '-o+[Output\: yaml (proposals), json (what became of every flow), or name]:FORMAT:(yaml json name)' \
 '--output=[Output\: yaml (proposals), json (what became of every flow), or name]:FORMAT:(yaml json name)' \
@@ -103,8 +103,9 @@ _arguments "${_arguments_options[@]}" : \
 egress\:"Out of the workload"))' \
 '-f+[Older folder to compare with\: shows what --dir has in place of it]:DIR:_files' \
 '--filename=[Older folder to compare with\: shows what --dir has in place of it]:DIR:_files' \
-'-o+[Output\: text, markdown, json, or yaml (a plain diff of the objects)]:FORMAT:(text markdown json yaml)' \
-'--output=[Output\: text, markdown, json, or yaml (a plain diff of the objects)]:FORMAT:(text markdown json yaml)' \
+'*--cluster-state=[The cluster'\''s objects, with --connectivity\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'-o+[Output\: text, markdown, json, dot (of --connectivity, for graphviz), or yaml (a plain diff of the objects)]:FORMAT:(text markdown json dot yaml)' \
+'--output=[Output\: text, markdown, json, dot (of --connectivity, for graphviz), or yaml (a plain diff of the objects)]:FORMAT:(text markdown json dot yaml)' \
 '--dir=[Folder of YAML files to work on, one object a file]:DIR:_files -/' \
 '-n+[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
 '--namespace=[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
@@ -112,11 +113,56 @@ egress\:"Out of the workload"))' \
 always\:"Always"
 never\:"Never"))' \
 '--against-traffic[List recorded connections that would be denied if everything selected protected]' \
+'(--against-traffic)--connectivity[Compare who may talk to whom by all policies together\: those that protect, with those that monitor and proposals too; with -f the older folder'\''s with this one'\''s]' \
+'--assume-protect[With --connectivity and -f\: count monitoring policies and proposals of both as if they protected]' \
 '-A[Work in all namespaces, whatever -n says]' \
 '--all-namespaces[Work in all namespaces, whatever -n says]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '*::names -- Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies:_default' \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+'--from=[The end that opens the connection]:END:_default' \
+'--to=[The other end, with its port after translation\: END\:PORT\[/PROTOCOL\], an IPv6 address in brackets]:END:PORT:_default' \
+'*-f+[Objects to judge by, policies too\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'*--filename=[Objects to judge by, policies too\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'*--cluster-state=[The cluster'\''s objects\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'-o+[Output\: json]:FORMAT:((json\:"JSON"))' \
+'--output=[Output\: json]:FORMAT:((json\:"JSON"))' \
+'--dir=[Folder of YAML files to work on, one object a file]:DIR:_files -/' \
+'-n+[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--namespace=[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--color=[Colour of the output]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--assume-protect[Count our monitoring policies and proposals as if they protected]' \
+'-A[Work in all namespaces, whatever -n says]' \
+'--all-namespaces[Work in all namespaces, whatever -n says]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(explain)
+_arguments "${_arguments_options[@]}" : \
+'*-f+[Objects to judge by, policies too\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'*--filename=[Objects to judge by, policies too\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'*--cluster-state=[The cluster'\''s objects\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'-o+[Output\: json]:FORMAT:((json\:"JSON"))' \
+'--output=[Output\: json]:FORMAT:((json\:"JSON"))' \
+'--dir=[Folder of YAML files to work on, one object a file]:DIR:_files -/' \
+'-n+[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--namespace=[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--color=[Colour of the output]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--assume-protect[Count our monitoring policies and proposals as if they protected]' \
+'-A[Work in all namespaces, whatever -n says]' \
+'--all-namespaces[Work in all namespaces, whatever -n says]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::workloads -- Workloads\: KIND/NAME or NAMESPACE/KIND/NAME:_default' \
 && ret=0
 ;;
 (promote)
@@ -166,6 +212,69 @@ never\:"Never"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '*::names -- Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies:_default' \
+&& ret=0
+;;
+(violations)
+_arguments "${_arguments_options[@]}" : \
+'--direction=[Only one direction]:DIRECTION:((ingress\:"Into the workload"
+egress\:"Out of the workload"))' \
+'*--input-file=[Recorded flows\: a file or - (repeatable); gzip and zstd are unpacked]:FILE:_files' \
+'--provider=[Who wrote the recording, if it cannot be told from its content]:PROVIDER:((cilium\:"Cilium\: Hubble"
+calico\:"Calico\: Goldmane"
+istio\:"Istio ambient\: ztunnel"))' \
+'*--cluster-state=[The cluster'\''s objects as kubectl get -o yaml or json prints them\: a file, a folder or -]:PLACE:_files' \
+'--backend=[What enforces the policies; decided by the recording'\''s provider if not given]:BACKEND:((kubernetes\:"Kubernetes NetworkPolicy"
+istio\:"Istio AuthorizationPolicy"))' \
+'--cluster-domain=[DNS domain of the cluster]:DOMAIN:_default' \
+'--compat=[Network plugin whose deviations from Kubernetes'\'' rules proposals are fitted to; found in --cluster-state if not given]:PLUGIN:((none\:"None\: rules as Kubernetes defines them"
+aws-vpc-cni\:"Checks the service'\''s own port too, before translation"
+kube-router\:"Does not let pass what comes from a pod'\''s own node"
+kindnet\:"Does not let pass what comes from a pod'\''s own node"))' \
+'--since=[Only what was seen since a time (RFC 3339) or within an age (5m, 2h, 3d)]:TIME:_default' \
+'*--from=[Only what such an end opened\: KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address, CIDR or name, world, host, apiserver (repeatable)]:END:_default' \
+'*--to=[Only what was opened to such an end, written like --from (repeatable)]:END:_default' \
+'-o+[Output\: table, wide, json, yaml or name]:FORMAT:(table wide json yaml name)' \
+'--output=[Output\: table, wide, json, yaml or name]:FORMAT:(table wide json yaml name)' \
+'--dir=[Folder of YAML files to work on, one object a file]:DIR:_files -/' \
+'-n+[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--namespace=[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--color=[Colour of the output]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--strict[Fail on the first line that cannot be decoded]' \
+'--acknowledged[Show acknowledged violations too, in a STATE of their own]' \
+'--exit-code[Exit with 1 if anything is listed]' \
+'--no-headers[Leave the titles out]' \
+'-A[Work in all namespaces, whatever -n says]' \
+'--all-namespaces[Work in all namespaces, whatever -n says]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies:_default' \
+&& ret=0
+;;
+(ack)
+_arguments "${_arguments_options[@]}" : \
+'*--from=[Only what such an end opened\: KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address, CIDR or name, world, host, apiserver (repeatable)]:END:_default' \
+'*--to=[Only what was opened to such an end, written like --from (repeatable)]:END:_default' \
+'--reason=[Why they may stay as they are, in at most 1024 characters]:TEXT:_default' \
+'--dry-run=[Show what would be done and change nothing]::client:((client\:"Print what would be written"))' \
+'-o+[Output\: name]:FORMAT:(name)' \
+'--output=[Output\: name]:FORMAT:(name)' \
+'--dir=[Folder of YAML files to work on, one object a file]:DIR:_files -/' \
+'-n+[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--namespace=[Namespace to work in; all namespaces of the folder or recording if not given]:NAMESPACE:_default' \
+'--color=[Colour of the output]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--all[Every violation, or every one of the ends that are given]' \
+'(--reason)--undo[Take the acknowledgement back]' \
+'-y[Change all without being asked; needed for --all where there is no terminal]' \
+'--yes[Change all without being asked; needed for --all where there is no terminal]' \
+'-A[Work in all namespaces, whatever -n says]' \
+'--all-namespaces[Work in all namespaces, whatever -n says]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::ids -- Ids of violations:_default' \
 && ret=0
 ;;
 (allow)
@@ -394,11 +503,27 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(explain)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (promote)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (demote)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(violations)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(ack)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -461,8 +586,12 @@ _kubectl-netenf_commands() {
 'learn:Learn from recorded flows and propose policies' \
 'get:List proposals and policies' \
 'diff:Show what promoting would allow, or what protecting would have denied' \
+'check:Check whether policies would allow a connection, and say why' \
+'explain:Explain what policies let workloads do' \
 'promote:Turn proposals into policies, and monitored policies into protecting ones' \
 'demote:Take a policy one step back\: from protect to monitor, from monitor to learning' \
+'violations:List what policies deny, or would deny if they protected' \
+'ack:Acknowledge violations\: they are known, stay denied, and are not reported again' \
 'allow:Add a rule for something uncovered, for a violation, or for a suggested range' \
 'flows:Show recorded flows' \
 'export:Write policies as objects to apply' \
@@ -482,10 +611,20 @@ _kubectl-netenf__subcmd____complete_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf __complete commands' commands "$@"
 }
+(( $+functions[_kubectl-netenf__subcmd__ack_commands] )) ||
+_kubectl-netenf__subcmd__ack_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf ack commands' commands "$@"
+}
 (( $+functions[_kubectl-netenf__subcmd__allow_commands] )) ||
 _kubectl-netenf__subcmd__allow_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf allow commands' commands "$@"
+}
+(( $+functions[_kubectl-netenf__subcmd__check_commands] )) ||
+_kubectl-netenf__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf check commands' commands "$@"
 }
 (( $+functions[_kubectl-netenf__subcmd__completion_commands] )) ||
 _kubectl-netenf__subcmd__completion_commands() {
@@ -501,6 +640,11 @@ _kubectl-netenf__subcmd__demote_commands() {
 _kubectl-netenf__subcmd__diff_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf diff commands' commands "$@"
+}
+(( $+functions[_kubectl-netenf__subcmd__explain_commands] )) ||
+_kubectl-netenf__subcmd__explain_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf explain commands' commands "$@"
 }
 (( $+functions[_kubectl-netenf__subcmd__export_commands] )) ||
 _kubectl-netenf__subcmd__export_commands() {
@@ -523,8 +667,12 @@ _kubectl-netenf__subcmd__help_commands() {
 'learn:Learn from recorded flows and propose policies' \
 'get:List proposals and policies' \
 'diff:Show what promoting would allow, or what protecting would have denied' \
+'check:Check whether policies would allow a connection, and say why' \
+'explain:Explain what policies let workloads do' \
 'promote:Turn proposals into policies, and monitored policies into protecting ones' \
 'demote:Take a policy one step back\: from protect to monitor, from monitor to learning' \
+'violations:List what policies deny, or would deny if they protected' \
+'ack:Acknowledge violations\: they are known, stay denied, and are not reported again' \
 'allow:Add a rule for something uncovered, for a violation, or for a suggested range' \
 'flows:Show recorded flows' \
 'export:Write policies as objects to apply' \
@@ -544,10 +692,20 @@ _kubectl-netenf__subcmd__help__subcmd____complete_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf help __complete commands' commands "$@"
 }
+(( $+functions[_kubectl-netenf__subcmd__help__subcmd__ack_commands] )) ||
+_kubectl-netenf__subcmd__help__subcmd__ack_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf help ack commands' commands "$@"
+}
 (( $+functions[_kubectl-netenf__subcmd__help__subcmd__allow_commands] )) ||
 _kubectl-netenf__subcmd__help__subcmd__allow_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf help allow commands' commands "$@"
+}
+(( $+functions[_kubectl-netenf__subcmd__help__subcmd__check_commands] )) ||
+_kubectl-netenf__subcmd__help__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf help check commands' commands "$@"
 }
 (( $+functions[_kubectl-netenf__subcmd__help__subcmd__completion_commands] )) ||
 _kubectl-netenf__subcmd__help__subcmd__completion_commands() {
@@ -563,6 +721,11 @@ _kubectl-netenf__subcmd__help__subcmd__demote_commands() {
 _kubectl-netenf__subcmd__help__subcmd__diff_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf help diff commands' commands "$@"
+}
+(( $+functions[_kubectl-netenf__subcmd__help__subcmd__explain_commands] )) ||
+_kubectl-netenf__subcmd__help__subcmd__explain_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf help explain commands' commands "$@"
 }
 (( $+functions[_kubectl-netenf__subcmd__help__subcmd__export_commands] )) ||
 _kubectl-netenf__subcmd__help__subcmd__export_commands() {
@@ -619,6 +782,11 @@ _kubectl-netenf__subcmd__help__subcmd__version_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf help version commands' commands "$@"
 }
+(( $+functions[_kubectl-netenf__subcmd__help__subcmd__violations_commands] )) ||
+_kubectl-netenf__subcmd__help__subcmd__violations_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf help violations commands' commands "$@"
+}
 (( $+functions[_kubectl-netenf__subcmd__history_commands] )) ||
 _kubectl-netenf__subcmd__history_commands() {
     local commands; commands=()
@@ -653,6 +821,11 @@ _kubectl-netenf__subcmd__status_commands() {
 _kubectl-netenf__subcmd__version_commands() {
     local commands; commands=()
     _describe -t commands 'kubectl-netenf version commands' commands "$@"
+}
+(( $+functions[_kubectl-netenf__subcmd__violations_commands] )) ||
+_kubectl-netenf__subcmd__violations_commands() {
+    local commands; commands=()
+    _describe -t commands 'kubectl-netenf violations commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_kubectl-netenf" ]; then

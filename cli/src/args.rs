@@ -7,8 +7,8 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    allow, complete, completion, demote, diff, export, flows, get, history, learn, promote,
-    reference, rollback, status, version,
+    ack, allow, check, complete, completion, demote, diff, explain, export, flows, get, history,
+    learn, promote, reference, rollback, status, version, violations,
 };
 
 /// Learn which workloads talk to each other, review least-privilege policies, and enforce them
@@ -95,8 +95,12 @@ pub(crate) enum Command {
     Learn(learn::Args),
     Get(get::Args),
     Diff(diff::Args),
+    Check(check::Args),
+    Explain(explain::Args),
     Promote(promote::Args),
     Demote(demote::Args),
+    Violations(violations::Args),
+    Ack(ack::Args),
     Allow(allow::Args),
     Flows(flows::Args),
     Export(export::Args),

@@ -2,6 +2,9 @@
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use netenf_learn as learn;
+
+use crate::error::CommandError;
 
 /// Environment variable that sets the clock, so that tests compare whole outputs.
 const SET: &str = "NETENF_TEST_NOW";
@@ -50,6 +53,21 @@ pub(crate) fn seconds(text: &str) -> Result<i64, String> {
         rest = &unit[1..];
     }
     if text.is_empty() { Err(wrong()) } else { Ok(sum) }
+}
+
+/// A time, or how long before `now`.
+pub(crate) fn point(text: &str, now: Timestamp) -> Result<learn::Timestamp, CommandError> {
+    let ago = |seconds: i64| Timestamp::from_second(now.as_second().checked_sub(seconds)?).ok();
+    let time = match (text.parse::<Timestamp>(), seconds(text)) {
+        (Ok(time), _) => Some(time),
+        (Err(_), Ok(seconds)) => ago(seconds),
+        (Err(_), Err(_)) => None,
+    };
+    let nanos = time.and_then(|time| i64::try_from(time.as_nanosecond()).ok());
+    nanos.map(learn::Timestamp).ok_or_else(|| {
+        CommandError::usage(format!("{text:?} is no time"))
+            .hint("write a time such as 2026-09-01T10:00:00Z, or an age such as 5m, 2h or 3d")
+    })
 }
 
 #[cfg(test)]

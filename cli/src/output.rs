@@ -6,14 +6,20 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use crate::args::Colour;
 use crate::error::CommandError;
 
+mod ask;
 mod escape;
+mod policy;
 mod table;
+mod transports;
 mod wrap;
 
 pub(crate) use netenf_learn::wording::count;
 
+pub(crate) use ask::confirm;
 pub(crate) use escape::{escaped, escaped_json};
+pub(crate) use policy::{cluster_peer, cluster_ports, peers, ports};
 pub(crate) use table::Table;
+pub(crate) use transports::{json as transports_json, protocol_name, words as transports_words};
 pub(crate) use wrap::{width, wrapped};
 
 static COLOUR: AtomicU8 = AtomicU8::new(0);
@@ -145,6 +151,16 @@ pub(crate) fn yaml(object: &netenf_store::Resource) -> Result<String, CommandErr
     if escaped(&text) == text { Ok(text) } else { json(object) }
 }
 
+/// Anything as a YAML document.
+pub(crate) fn yaml_value(value: &impl serde::Serialize) -> Result<String, CommandError> {
+    let text = serde_saphyr::to_string(value)
+        .map_err(|error| CommandError::failed("cannot write YAML").because(error))?;
+    if escaped(&text) != text {
+        return json(value);
+    }
+    Ok(if text.ends_with('\n') { text } else { text + "\n" })
+}
+
 /// `TYPE/name`, as kubectl prints objects by name. Where several namespaces are shown the namespace stands
 /// before it, so that two of one name are told apart (case B34).
 pub(crate) fn object(key: &netenf_store::Key, namespaced: bool) -> String {
@@ -154,6 +170,17 @@ pub(crate) fn object(key: &netenf_store::Key, namespaced: bool) -> String {
     };
     let namespace = if namespaced { format!("{}/", key.namespace) } else { String::new() };
     escaped(&format!("{namespace}{kind}.{}/{}", netenf_api::GROUP, key.name))
+}
+
+/// A violation by name, as `TYPE/name`.
+pub(crate) fn violation(id: &str) -> String {
+    escaped(&format!("violation/{id}"))
+}
+
+/// The policy of something, with its namespace where several are shown.
+pub(crate) fn policy(key: &netenf_store::Key, namespaced: bool) -> String {
+    let namespace = if namespaced { format!("{}/", key.namespace) } else { String::new() };
+    escaped(&format!("{namespace}{}", key.name))
 }
 
 /// An end as one word, with its address where it has a name besides: two addresses of a name are two ends.

@@ -37,6 +37,7 @@ run allow "$id" -n shop
 step "6. Watch first: promote to monitor. Nothing is blocked"
 run promote deployment/web -n shop --direction egress
 step "7. Later flows: web now talks to a cache that the policy does not know. What would protecting have denied?"
+run violations --input-file later.jsonl --cluster-state state.yaml
 run learn --input-file later.jsonl --cluster-state state.yaml
 run diff --against-traffic deployment/web -n shop --direction egress
 run get -n shop -o wide

@@ -1,4 +1,5 @@
-use super::{seconds, span};
+use super::{point, seconds, span};
+use crate::error::Exit;
 
 #[test]
 fn lengths_of_time_are_numbers_with_units() {
@@ -36,5 +37,19 @@ fn spans_show_the_largest_unit_that_says_enough() {
         (172_800, "2d"),
     ] {
         assert_eq!(span(seconds), expected);
+    }
+}
+
+#[test]
+fn points_in_time_are_times_or_ages() {
+    let now = "2026-09-02T12:00:00Z".parse().unwrap();
+    let at = |text: &str| point(text, now).map(|time| time.0 / 1_000_000_000);
+    let noon = 1_788_350_400;
+    assert_eq!(at("2026-09-02T12:00:00Z").unwrap(), noon);
+    assert_eq!(at("2026-09-02T14:00:00+02:00").unwrap(), noon);
+    assert_eq!(at("5m").unwrap(), noon - 300);
+    assert_eq!(at("1d2h").unwrap(), noon - 93_600);
+    for wrong in ["", "yesterday", "-5m", "5", "2026-09-02", "9223372036854775807s"] {
+        assert_eq!(at(wrong).unwrap_err().code(), Exit::Usage, "{wrong}");
     }
 }

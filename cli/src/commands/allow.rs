@@ -13,6 +13,7 @@ use crate::error::{CommandError, Exit};
 use crate::output::{self, escaped, print, tell};
 use crate::wiring::pods;
 use crate::wiring::store::Session;
+use crate::wiring::violation;
 
 /// Ranges that "any outside address" leaves out: private and link-local ones, which are never outside.
 const INSIDE: [&str; 9] = [
@@ -72,7 +73,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let namespace = global.only_namespace();
     let mut changed: Vec<(&Stored, Resource, Vec<String>)> = Vec::new();
     let mut lines = String::new();
-    for id in &args.ids {
+    for id in args.ids.iter().map(|id| violation::id(id)) {
         let stored = owner(&session, id, namespace)?;
         let at = match changed.iter().position(|(known, ..)| std::ptr::eq(*known, stored)) {
             Some(at) => at,
@@ -157,7 +158,7 @@ fn network(text: &str) -> Result<IpNet, String> {
 /// The peer that the id is about.
 fn peer<'a>(object: &'a Resource, id: &str) -> Option<&'a PeerRef> {
     let uncovered = object.uncovered().iter().find(|item| is_named(&item.id, id));
-    let violated = violations(object).iter().find(|one| is_named(&one.id, id));
+    let violated = violations(object).find(|one| is_named(&one.id, id));
     let end = |one: &'a Violation| match one.direction {
         Direction::Egress => &one.dest,
         Direction::Ingress => &one.source,
@@ -165,9 +166,13 @@ fn peer<'a>(object: &'a Resource, id: &str) -> Option<&'a PeerRef> {
     uncovered.map(|item| &item.peer).or(violated.map(end))
 }
 
-fn violations(object: &Resource) -> &[Violation] {
+/// The violations of a policy, known ones too.
+fn violations(object: &Resource) -> impl Iterator<Item = &Violation> {
     let status = object.as_policy().and_then(|policy| policy.status.as_ref());
-    status.map(|status| status.violations.as_slice()).unwrap_or_default()
+    status.into_iter().flat_map(|status| {
+        let known = status.acknowledged_violations.iter().map(|one| &one.violation);
+        status.violations.iter().chain(known)
+    })
 }
 
 /// The object that the id belongs to; an id may be cut short while it means one.
@@ -180,7 +185,7 @@ fn owner<'a>(
         let object = &stored.object;
         let mut ids = object.uncovered().iter().map(|item| item.id.as_str());
         let mut suggested = object.suggestions().iter().map(|one| one.id.as_str());
-        let mut violated = violations(object).iter().map(|one| one.id.as_str());
+        let mut violated = violations(object).map(|one| one.id.as_str());
         namespace.is_none_or(|namespace| object.key().namespace == namespace)
             && (ids.any(|own| is_named(own, id))
                 || suggested.any(|own| is_named(own, id))
@@ -191,8 +196,9 @@ fn owner<'a>(
         [one] => Ok(one),
         [] if id.len() < MIN_PREFIX => Err(CommandError::no(format!("the id {id:?} is too short"))
             .hint(format!("give at least {MIN_PREFIX} characters of it"))),
-        [] => Err(CommandError::no(format!("nothing has the id {id:?}"))
-            .hint("kubectl netenf diff shows the ids of proposals; get -o yaml shows all")),
+        [] => Err(CommandError::no(format!("nothing has the id {id:?}")).hint(
+            "kubectl netenf diff shows the ids of proposals, kubectl netenf violations those of violations",
+        )),
         many => {
             let names: Vec<String> =
                 many.iter().map(|stored| stored.object.key().to_string()).collect();

@@ -42,7 +42,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         Some(_) => (Vec::new(), 0),
         None if last.starts_with('-') => (flags(command), 4),
         None if command.has_subcommands() => (subcommands(command), 4),
-        None => (positionals(command, &global), 4),
+        None => (positionals(command, before, &global), 4),
     };
     let candidates = candidates.into_iter().map(|(word, what)| (prefix.clone() + &word, what));
     let matching = candidates.filter(|(word, _)| word.starts_with(last));
@@ -76,12 +76,13 @@ fn typed(global: &Global, before: &[String]) -> Global {
 }
 
 /// What a command takes besides flags: words that are known, or names from the folder.
-fn positionals(command: &Command, global: &Global) -> Candidates {
+fn positionals(command: &Command, before: &[String], global: &Global) -> Candidates {
     let Some(arg) = command.get_positionals().next() else { return Vec::new() };
     if !arg.get_possible_values().is_empty() {
         return values(arg);
     }
     match arg.get_value_names().and_then(|names| names.first()).map(clap::builder::Str::as_str) {
+        Some("ID") if command.get_name() == "ack" => violations(global, before),
         Some("ID") => ids(global),
         Some("WORKLOAD") => workloads(global),
         _ => Vec::new(),
@@ -162,6 +163,23 @@ fn ids(global: &Global) -> Candidates {
         let violations = status.into_iter().flat_map(|status| &status.violations);
         let violations = violations.map(|violation| violation.id.clone());
         let ids: Vec<String> = uncovered.chain(suggested).chain(violations).collect();
+        ids.into_iter().map(move |id| (id, name.clone()))
+    }))
+}
+
+/// Violations that can be acknowledged, or of which that can be undone.
+fn violations(global: &Global, before: &[String]) -> Candidates {
+    let is_undo = before.iter().any(|word| word == "--undo");
+    sorted(stored(global).iter().flat_map(|object| {
+        let name = object.key().name;
+        let status = object.as_policy().and_then(|policy| policy.status.as_ref());
+        let active = status.into_iter().flat_map(|status| &status.violations);
+        let known = status.into_iter().flat_map(|status| &status.acknowledged_violations);
+        let ids: Vec<String> = if is_undo {
+            known.map(|one| one.violation.id.clone()).collect()
+        } else {
+            active.map(|one| one.id.clone()).collect()
+        };
         ids.into_iter().map(move |id| (id, name.clone()))
     }))
 }

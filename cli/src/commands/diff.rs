@@ -14,6 +14,7 @@ use crate::output::{self, escaped, painted, print, tell};
 use crate::wiring::select::Selection;
 use crate::wiring::store::{self, Session};
 
+mod connectivity;
 mod traffic;
 mod view;
 
@@ -35,7 +36,10 @@ use view::{Line, Sign};
   kubectl netenf diff --against-traffic --dir policies
 
   # A table for a pull request: this folder against the one on the main branch
-  kubectl netenf diff --dir policies -f ../main/policies -o markdown")]
+  kubectl netenf diff --dir policies -f ../main/policies -o markdown
+
+  # Who may talk to whom once everything protects, by all policies together, as a graph
+  kubectl netenf diff --connectivity --dir policies --cluster-state state.yaml -o dot")]
 pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
@@ -45,7 +49,13 @@ pub(crate) struct Args {
     /// List recorded connections that would be denied if everything selected protected
     #[arg(long)]
     against_traffic: bool,
-    /// Output: text, markdown, json, or yaml (a plain diff of the objects)
+    /// Compare who may talk to whom by all policies together: those that protect, with those that monitor and
+    /// proposals too; with -f the older folder's with this one's
+    #[arg(long, conflicts_with = "against_traffic")]
+    connectivity: bool,
+    #[command(flatten)]
+    judged: connectivity::Judging,
+    /// Output: text, markdown, json, dot (of --connectivity, for graphviz), or yaml (a plain diff of the objects)
     #[arg(short, long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     output: Format,
 }
@@ -56,6 +66,7 @@ enum Format {
     #[value(alias = "md")]
     Markdown,
     Json,
+    Dot,
     Yaml,
 }
 
@@ -81,6 +92,9 @@ impl Pair<'_> {
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
+    if args.connectivity {
+        return args.compare_connectivity(global);
+    }
     let session = Session::open(global)?;
     if args.against_traffic {
         return args.traffic(global, &session);
@@ -106,10 +120,11 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         Format::Markdown => markdown(&compared),
         Format::Json => as_json(&compared)?,
         Format::Yaml => yaml(&compared)?,
+        Format::Dot => return Err(no_graph()),
     };
     let differs = match args.output {
         Format::Yaml => !text.is_empty(),
-        Format::Text | Format::Markdown | Format::Json => {
+        Format::Text | Format::Markdown | Format::Json | Format::Dot => {
             compared.iter().any(|(_, lines)| lines.iter().any(|line| line.sign != Sign::Same))
         }
     };
@@ -119,6 +134,11 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     }
     let answer = search.exit(if differs { Exit::No } else { Exit::Done });
     Ok(if store::unreadable(&other) > 0 { Exit::Failed } else { session.exit(answer) })
+}
+
+/// Rules have no graph.
+fn no_graph() -> CommandError {
+    CommandError::usage("only connectivity is drawn").hint("add --connectivity to -o dot")
 }
 
 fn older(dir: &Path) -> Result<DirStore, CommandError> {
@@ -283,6 +303,7 @@ impl Args {
             Format::Json => denied.json()?,
             Format::Text => denied.text(),
             Format::Markdown => denied.markdown(),
+            Format::Dot => return Err(no_graph()),
             Format::Yaml => {
                 return Err(CommandError::usage("--against-traffic has no -o yaml")
                     .hint("use -o text, markdown or json"));

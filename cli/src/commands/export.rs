@@ -11,7 +11,7 @@ use netenf_store::{Resource, Stored};
 
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
-use crate::output::{self, count, escaped, print, tell};
+use crate::output::{self, count, print, tell};
 use crate::wiring::select::Selection;
 use crate::wiring::store::Session;
 
@@ -160,7 +160,7 @@ fn native(policy: &WorkloadNetworkPolicy) -> Result<Option<File>, CommandError> 
         let object = NetworkPolicy { metadata, spec: Some(spec.clone()) };
         return Ok(Some(File {
             name: format!("{namespace}.{name}.networkpolicy.yaml"),
-            text: yaml(&object)?,
+            text: output::yaml_value(&object)?,
         }));
     }
     let Some(spec) = &policy.spec.istio else { return Ok(None) };
@@ -182,15 +182,6 @@ fn native(policy: &WorkloadNetworkPolicy) -> Result<Option<File>, CommandError> 
     let object = AuthorizationPolicy { metadata, spec };
     Ok(Some(File {
         name: format!("{namespace}.{name}.authorizationpolicy.yaml"),
-        text: yaml(&object)?,
+        text: output::yaml_value(&object)?,
     }))
-}
-
-fn yaml(object: &impl serde::Serialize) -> Result<String, CommandError> {
-    let text = serde_saphyr::to_string(object)
-        .map_err(|error| CommandError::failed("cannot write YAML").because(error))?;
-    if escaped(&text) != text {
-        return output::json(object);
-    }
-    Ok(if text.ends_with('\n') { text } else { text + "\n" })
 }

@@ -13,7 +13,7 @@ use netenf_learn::{Config, Learner, LostEvents, NodeStatus};
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
 use crate::output::{Pages, escaped_json, print, tell};
-use crate::wiring::{self, FlowInput};
+use crate::wiring::{self, FlowInput, account};
 
 mod end;
 mod filter;
@@ -123,7 +123,7 @@ impl Args {
             }
         }
         shown.finish()?;
-        wiring::tell_unread(replay.summary());
+        account::tell_unread(replay.summary());
         Ok(Exit::Done)
     }
 
@@ -155,7 +155,7 @@ impl Args {
         if groups.is_empty() {
             tell("no flow matches; --print-filters shows how the filters are understood");
         }
-        wiring::tell_unread(replay.summary());
+        account::tell_unread(replay.summary());
         Ok(Exit::Done)
     }
 }

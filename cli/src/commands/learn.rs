@@ -1,25 +1,21 @@
 //! `learn`: from a recording to proposals.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ValueEnum;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use netenf_flows::Summary;
 use netenf_k8s::{Index, render};
 use netenf_learn::proposal::{Outcome, Proposal, Unplaced};
-use netenf_learn::{
-    Backend, Caps, Compat, Config, Directory as _, ExternalPeers, Learner, Provider, Scope,
-    Subjects, Timestamp, Workload,
-};
+use netenf_learn::{Caps, Config, ExternalPeers, Learner, Scope, Subjects, Timestamp, Workload};
 use netenf_store::Resource;
 
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
 use crate::output::{self, Pages, escaped, print, tell};
+use crate::wiring::recording::Recording;
 use crate::wiring::store::{self, Learning, Tally};
-use crate::wiring::{self, FlowInput, near};
+use crate::wiring::{self, account, near};
 
 /// Learn from recorded flows and propose policies
 ///
@@ -39,13 +35,7 @@ use crate::wiring::{self, FlowInput, near};
   kubectl netenf learn -n shop --input-file flows.jsonl.gz -o json")]
 pub(crate) struct Args {
     #[command(flatten)]
-    input: FlowInput,
-    /// The cluster's objects as kubectl get -o yaml or json prints them: a file, a folder or -
-    #[arg(long, value_name = "PLACE")]
-    cluster_state: Vec<PathBuf>,
-    /// What enforces the policies; decided by the recording's provider if not given
-    #[arg(long, value_enum, value_name = "BACKEND")]
-    backend: Option<BackendName>,
+    recording: Recording,
     /// Workloads to learn, as KIND/NAME; all of the namespaces if none is given
     #[arg(value_name = "WORKLOAD")]
     workloads: Vec<String>,
@@ -67,15 +57,9 @@ pub(crate) struct Args {
     /// The most ports of a peer
     #[arg(long, default_value_t = Caps::default().ports, value_name = "N")]
     max_ports: usize,
-    /// DNS domain of the cluster
-    #[arg(long, default_value = "cluster.local", value_name = "DOMAIN")]
-    cluster_domain: String,
     /// Prefix length for the address of IPv6 probes under Istio ambient
     #[arg(long, default_value_t = 128, value_name = "BITS", value_parser = clap::value_parser!(u8).range(1..=128))]
     ambient_probe_prefix: u8,
-    /// Network plugin whose deviations from Kubernetes' rules proposals are fitted to; found in --cluster-state if not given
-    #[arg(long, value_enum, value_name = "PLUGIN")]
-    compat: Option<CompatName>,
     /// Start over: forget the counters, and the evidence of the proposals that are learned again
     #[arg(long)]
     fresh: bool,
@@ -87,34 +71,12 @@ pub(crate) struct Args {
     output: Option<Format>,
 }
 
-/// What enforces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum BackendName {
-    /// Kubernetes NetworkPolicy
-    Kubernetes,
-    /// Istio AuthorizationPolicy
-    Istio,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum SubjectsName {
     #[value(help = "Deployment, StatefulSet and DaemonSet")]
     Standard,
     #[value(help = "Also ReplicaSet, Job, CronJob and Pod")]
     All,
-}
-
-/// Network plugins that are known to deviate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum CompatName {
-    #[value(help = "None: rules as Kubernetes defines them")]
-    None,
-    #[value(help = "Checks the service's own port too, before translation")]
-    AwsVpcCni,
-    #[value(help = "Does not let pass what comes from a pod's own node")]
-    KubeRouter,
-    #[value(help = "Does not let pass what comes from a pod's own node")]
-    Kindnet,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -141,25 +103,17 @@ enum Format {
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
-    if args.input.files.is_empty() {
+    if !args.recording.is_given() {
         return Err(CommandError::usage("learn needs a recording")
             .hint("give --input-file FILE, or --input-file - to read standard input"));
     }
-    let index = Arc::new(wiring::cluster_state(&args.cluster_state)?);
+    let index = args.recording.index()?;
     let mut session = match global.folder() {
         Some(dir) => Some(store::Session::for_learning(dir, args.dry_run.is_some())?),
         None => None,
     };
-    let mut replay = args.input.replay()?;
-    let configure = |backend| {
-        if let Some(session) = &session {
-            session.refuse_other_backend(render::backend(backend))?;
-        }
-        args.config(global, backend, &index)
-    };
-    let of_provider = |provider| backend(args.backend, provider);
-    let (mut learner, summary) = wiring::learn(&mut replay, of_provider, configure, &index)?;
-    drop(replay);
+    let configured = |config| args.config(global, config, &index);
+    let (mut learner, summary) = args.recording.learn(session.as_ref(), &index, configured)?;
     args.check_workloads(global, &learner)?;
     learner.settle();
     let mut proposals = learner.proposals();
@@ -176,66 +130,36 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
             args.show(proposals.by_ref(), last, spans)?;
             let outcome = proposals.finish();
             if args.output == Some(Format::Json) {
-                print(&output::json(&wiring::funnel(&outcome.funnel))?)?;
+                print(&output::json(&account::funnel(&outcome.funnel))?)?;
             }
             let (proposals, uncovered) = (outcome.proposal_count, outcome.uncovered_count);
             (outcome, Tally { proposals, policies: 0, uncovered }, None)
         }
     };
-    tell_funnel(&outcome, &summary, tally);
+    account::tell_funnel(&outcome.funnel, &summary);
+    tell_tally(tally);
     if let Some(before) = before {
         tell_overlap(&before, &outcome);
     }
     tell_hints(&outcome, &index);
-    tell_missing(&index);
+    account::tell_missing(&index);
     Ok(Exit::Done)
-}
-
-/// The backend of the recording's provider (D10), unless one was asked for.
-fn backend(asked: Option<BackendName>, provider: Provider) -> Result<Backend, CommandError> {
-    match (asked, provider) {
-        (Some(BackendName::Istio), Provider::Hubble | Provider::Goldmane) => {
-            Err(CommandError::usage(
-                "--backend istio needs flows of ztunnel: only they carry mesh identities",
-            )
-            .hint("leave --backend out, or give a ztunnel log"))
-        }
-        (Some(BackendName::Istio) | None, Provider::Ztunnel) => Ok(Backend::Istio),
-        (Some(BackendName::Kubernetes) | None, Provider::Hubble | Provider::Goldmane)
-        | (Some(BackendName::Kubernetes), Provider::Ztunnel) => Ok(Backend::Kubernetes),
-    }
 }
 
 // === impl Args ===
 
 impl Args {
-    /// The deviations to fit to. The Amazon VPC CNI enforces where its node agent runs and no other
-    /// plugin does (case B11); what was found is told, since it adds ports to rules.
-    fn compat(&self, index: &Index) -> Compat {
-        let runs =
-            |name: &str| index.has_workload(&Workload::new("kube-system", "DaemonSet", name));
-        let found = runs("aws-node") && !runs("cilium") && !runs("calico-node");
-        if self.compat.is_none() && found {
+    fn config(
+        &self,
+        global: &Global,
+        config: Config,
+        index: &Index,
+    ) -> Result<Config, CommandError> {
+        if self.recording.is_fitted_unasked(index) {
             tell(
                 "the cluster runs the Amazon VPC CNI: rules name the services' own ports too, marked compat; --compat none leaves them out",
             );
         }
-        let detected = if found { CompatName::AwsVpcCni } else { CompatName::None };
-        match self.compat.unwrap_or(detected) {
-            CompatName::None => Compat::default(),
-            CompatName::AwsVpcCni => Compat { service_ports: true, ..Compat::default() },
-            CompatName::KubeRouter | CompatName::Kindnet => {
-                Compat { node_probes: true, ..Compat::default() }
-            }
-        }
-    }
-
-    fn config(
-        &self,
-        global: &Global,
-        backend: Backend,
-        index: &Index,
-    ) -> Result<Config, CommandError> {
         let namespace = global.only_namespace();
         let workload = |text: &String| wiring::workload(text, namespace);
         let workloads: BTreeSet<Workload> =
@@ -267,15 +191,12 @@ impl Args {
             ExternalName::Addresses => ExternalPeers::Addresses,
         };
         Ok(Config {
-            backend,
             scope,
             subjects,
             external,
             caps: self.caps(),
-            cluster_domain: self.cluster_domain.as_str().into(),
             ambient_probe_v6_prefix: self.ambient_probe_prefix,
-            compat: self.compat(index),
-            ..Config::default()
+            ..config
         })
     }
 
@@ -356,7 +277,7 @@ impl Args {
         spans: bool,
     ) -> Result<String, CommandError> {
         match self.output {
-            Some(Format::Json) => output::json(&wiring::funnel(&outcome.funnel)),
+            Some(Format::Json) => output::json(&account::funnel(&outcome.funnel)),
             Some(Format::Name) => {
                 let name = |change: &store::Change| output::object(&change.object, spans) + "\n";
                 Ok(learned.changes.iter().map(name).collect())
@@ -385,33 +306,8 @@ fn tell_overlap((first, last): &(Time, Time), outcome: &Outcome) {
     }
 }
 
-/// Tells on standard error what became of every observation, and what is listed because of it.
-fn tell_funnel(outcome: &Outcome, summary: &Summary, tally: Tally) {
-    let funnel = &outcome.funnel;
-    let skipped: u64 = funnel.skipped.values().sum();
-    let counted = |number: u64, noun: &str| {
-        output::count(usize::try_from(number).unwrap_or(usize::MAX), noun)
-    };
-    tell(&format!(
-        "{} received: {} learned, {} uncovered, {} skipped, {}, {}; {} lost by the source",
-        funnel.received,
-        funnel.learned,
-        funnel.uncovered,
-        skipped,
-        counted(funnel.violations, "violation"),
-        counted(funnel.errors, "error"),
-        funnel.lost
-    ));
-    if skipped > 0 {
-        let mut reasons: Vec<(&&str, &u64)> = funnel.skipped.iter().collect();
-        reasons.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
-        let reasons: Vec<String> =
-            reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
-        tell(&format!("skipped: {}", reasons.join(", ")));
-    }
-    if summary.ignored > 0 {
-        tell(&format!("{} about something else than flows", counted(summary.ignored, "line")));
-    }
+/// Tells what is listed because of the recording.
+fn tell_tally(tally: Tally) {
     let mut parts = vec![output::count(tally.proposals, "proposal")];
     parts.extend((tally.policies > 0).then(|| policies(tally.policies)));
     parts.push(output::count(tally.uncovered, "uncovered item"));
@@ -461,18 +357,4 @@ fn tell_hints(outcome: &Outcome, index: &Index) {
             "hint: no workload in scope was seen; see the reasons above, and -n, --subjects and --exclude-workload",
         );
     }
-}
-
-/// Says which objects are missing beside those that were given.
-fn tell_missing(index: &Index) {
-    let missing = index.missing_owners();
-    if missing.is_empty() {
-        return;
-    }
-    let kinds = missing.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    tell(&format!(
-        "warning: pods of --cluster-state are owned by objects that are not in it, so that who owns those is not known: {kinds}\n\
-         hint: one command gets all objects that learning uses:\n      {} > state.yaml",
-        wiring::GET_STATE
-    ));
 }

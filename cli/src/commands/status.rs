@@ -9,9 +9,9 @@ use crate::args::Global;
 use crate::clock;
 use crate::error::{CommandError, Exit};
 use crate::output::{self, JsonOnly, escaped, print, tell};
-use crate::wiring;
 use crate::wiring::state::{Cut, State};
 use crate::wiring::store::Session;
+use crate::wiring::{self, account};
 
 /// How many entries are shown of what belongs to no proposal.
 const SHOWN: usize = 20;
@@ -73,7 +73,7 @@ fn wrong(state: &State, funnel: &Funnel) -> Vec<String> {
 }
 
 fn as_json(state: &State, funnel: &Funnel) -> serde_json::Value {
-    let mut value = wiring::funnel(funnel);
+    let mut value = account::funnel(funnel);
     value["window"] = json!({"first": state.first, "last": state.last});
     value["nodes"] = json!(state.nodes);
     value["unplaced"] = json!(state.unplaced);

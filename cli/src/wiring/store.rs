@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use netenf_api::{Backend, Mode, Violation};
+use netenf_api::{Backend, Violation};
 use netenf_k8s::monitor::{self, Guard};
 use netenf_k8s::{Index, lifecycle::Resource, merge, render};
 use netenf_learn::name::policy_name;
@@ -18,6 +18,7 @@ use netenf_store::{
 };
 
 use super::state::State;
+use super::violation;
 use crate::args::Global;
 use crate::clock;
 use crate::error::{CommandError, Exit};
@@ -192,7 +193,7 @@ impl Session {
             }
         }
         let mut outcome = proposals.finish();
-        let violations = self.violations(&mut outcome, index);
+        let violations = violation::judged(self, &mut outcome, index);
         let seen = Seen { promoted, violations, last };
         self.learn_policies(seen, how, &mut batch, &mut learned);
         let known = self.blob()?;
@@ -278,24 +279,6 @@ impl Session {
         }
     }
 
-    /// Seen traffic that a policy of the folder does not allow, or is reported to have denied.
-    fn violations(&self, outcome: &mut Outcome, index: &Index) -> BTreeMap<Key, Vec<Violation>> {
-        let guards: Vec<Guard> = self.guards(|_| true);
-        let denied = monitor::judge(index, &guards, index.policies(), outcome);
-        let modes: BTreeMap<Key, Mode> = guards
-            .iter()
-            .map(|guard| (Key::policy(&*guard.namespace, &*guard.name), guard.mode))
-            .collect();
-        let mut violations: BTreeMap<Key, Vec<Violation>> = BTreeMap::new();
-        for one in &denied {
-            let key = Key::policy(&*one.policy.0, &*one.policy.1);
-            if let Some(&mode) = modes.get(&key) {
-                violations.entry(key).or_default().extend(monitor::violation(one, mode));
-            }
-        }
-        violations
-    }
-
     /// The folder's policies that `wanted` accepts, ready to be evaluated.
     pub(crate) fn guards(&self, wanted: impl Fn(&Key) -> bool) -> Vec<Guard> {
         let objects = self.listing.objects.iter().filter(|stored| wanted(&stored.object.key()));
@@ -325,7 +308,7 @@ impl Session {
             "these flows become policies for {backend}, but the folder holds {number} for {other}, such as {}",
             first.key()
         ))
-        .hint("learn them into a folder of its own with --dir"))
+        .hint("give a folder of their own with --dir"))
     }
 
     /// What a broken file holds cannot be known, and nothing is changed or written beside it.

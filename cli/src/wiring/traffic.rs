@@ -22,7 +22,7 @@ pub(crate) fn denied(session: &Session, objects: &[&Resource], edges: &[SeenEdge
         };
         Guard::new(key.kind.as_str(), &key.namespace, &key.name, spec)
     }));
-    let mut denied = monitor::denied(&Index::default(), &guards, &[], edges);
+    let mut denied = monitor::denied(&Index::default(), &guards, edges);
     denied.retain(|one| names.contains(&one.policy));
     denied
 }

@@ -92,7 +92,7 @@ fn a_peer_of_the_cluster_is_allowed_by_its_pods() {
     exit 1
     ----- stderr -----
     error: nothing has the id "uv1v9c5"
-    hint: kubectl netenf diff shows the ids of proposals; get -o yaml shows all
+    hint: kubectl netenf diff shows the ids of proposals, kubectl netenf violations those of violations
     "#);
 }
 
@@ -147,14 +147,14 @@ fn an_id_must_mean_one_thing() {
     exit 1
     ----- stderr -----
     error: nothing has the id "nothing"
-    hint: kubectl netenf diff shows the ids of proposals; get -o yaml shows all
+    hint: kubectl netenf diff shows the ids of proposals, kubectl netenf violations those of violations
     "#);
     let id = environment.uncovered("deployment-web-egress", "External");
     insta::assert_snapshot!(environment.run(&format!("allow {id} -n monitoring --dir policies")), @r#"
     exit 1
     ----- stderr -----
     error: nothing has the id "ujr958z"
-    hint: kubectl netenf diff shows the ids of proposals; get -o yaml shows all
+    hint: kubectl netenf diff shows the ids of proposals, kubectl netenf violations those of violations
     "#);
     insta::assert_snapshot!(environment.run(&format!("allow {id} --any --cidr 10.0.0.0/8 --dir policies")), @"
     exit 2

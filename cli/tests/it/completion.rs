@@ -53,8 +53,12 @@ fn kubectl_gets_candidates_through_the_shim() {
     learn	Learn from recorded flows and propose policies
     get	List proposals and policies
     diff	Show what promoting would allow, or what protecting would have denied
+    check	Check whether policies would allow a connection, and say why
+    explain	Explain what policies let workloads do
     promote	Turn proposals into policies, and monitored policies into protecting ones
     demote	Take a policy one step back: from protect to monitor, from monitor to learning
+    violations	List what policies deny, or would deny if they protected
+    ack	Acknowledge violations: they are known, stay denied, and are not reported again
     allow	Add a rule for something uncovered, for a violation, or for a suggested range
     flows	Show recorded flows
     export	Write policies as objects to apply
@@ -74,6 +78,7 @@ fn kubectl_gets_candidates_through_the_shim() {
     text
     markdown
     json
+    dot
     yaml
     :4
     ");
@@ -90,6 +95,20 @@ fn kubectl_gets_candidates_through_the_shim() {
     ugjtth2	statefulset-db-ingress
     ujr958z	deployment-web-egress
     uv1v9c5	deployment-web-egress
+    :4
+    ");
+    environment.good("promote --all --dir policies");
+    environment.good("learn --input-file later.jsonl --cluster-state state.yaml --dir policies");
+    let ack = |undo: &[&str]| at(&[&["ack", "--dir", "policies"], undo, &[""]].concat());
+    insta::assert_snapshot!(ack(&[]), @"
+    vf760ecfd	deployment-web-egress
+    :4
+    ");
+    insta::assert_snapshot!(ack(&["--undo"]), @":4");
+    environment.good("ack --all --yes --reason known --dir policies");
+    insta::assert_snapshot!(ack(&[]), @":4");
+    insta::assert_snapshot!(ack(&["--undo"]), @"
+    vf760ecfd	deployment-web-egress
     :4
     ");
     insta::assert_snapshot!(at(&["version", ""]), @":4");

@@ -261,3 +261,120 @@ fn violations_of_a_policy_are_told_with_their_ids() {
     let id = lines[0].split('[').nth(1).unwrap().trim_end_matches(']');
     environment.good(&format!("allow {id} --dir policies"));
 }
+
+#[test]
+fn connectivity_is_compared_between_what_protects_and_what_could() {
+    let environment = Environment::learned();
+    let diff =
+        |words: &str| environment.run(&format!("diff --connectivity --dir policies {words}"));
+    insta::assert_snapshot!(diff("sts/db -n shop --cluster-state state.yaml"), @"
+    exit 1
+    ----- stdout -----
+    - kube-system/deployment/coredns -> shop/statefulset/db     everything
+    - monitoring/statefulset/prometheus -> shop/statefulset/db  everything
+    ~ shop/cronjob/report -> shop/statefulset/db                everything to 5432/TCP
+    ~ shop/deployment/api -> shop/statefulset/db                everything to 5432/TCP
+    - shop/deployment/cache -> shop/statefulset/db              everything
+    - shop/deployment/web -> shop/statefulset/db                everything
+    - shop/statefulset/db -> shop/deployment/api                everything
+    - shop/statefulset/db -> shop/deployment/web                everything
+    - world(0.0.0.0/0 without ) -> shop/statefulset/db          everything
+    ");
+    insta::assert_snapshot!(diff("sts/db -n shop -o markdown"), @"
+    exit 1
+    ----- stdout -----
+    | | From | To | Ports |
+    |---|---|---|---|
+    | - | monitoring/statefulset/prometheus | shop/statefulset/db | everything |
+    | ~ | shop/deployment/api | shop/statefulset/db | everything to 5432/TCP |
+    | - | shop/deployment/web | shop/statefulset/db | everything |
+    | - | shop/statefulset/db | shop/deployment/api | everything |
+    | - | shop/statefulset/db | shop/deployment/web | everything |
+    | - | world(0.0.0.0/0 without ) | shop/statefulset/db | everything |
+    ");
+    insta::assert_snapshot!(diff("sts/db -n shop -o dot"), @r#"
+    exit 1
+    ----- stdout -----
+    digraph connectivity {
+      rankdir=LR;
+      node [shape=box];
+      "monitoring/statefulset/prometheus" -> "shop/statefulset/db" [label="- everything", color=red, style=dashed];
+      "shop/deployment/api" -> "shop/statefulset/db" [label="~ everything to 5432/TCP", color=orange];
+      "shop/deployment/web" -> "shop/statefulset/db" [label="- everything", color=red, style=dashed];
+      "shop/statefulset/db" -> "shop/deployment/api" [label="- everything", color=red, style=dashed];
+      "shop/statefulset/db" -> "shop/deployment/web" [label="- everything", color=red, style=dashed];
+      "world(0.0.0.0/0 without )" -> "shop/statefulset/db" [label="- everything", color=red, style=dashed];
+    }
+    "#);
+    environment.good("promote sts/db -n shop --protect --accept-uncovered all --dir policies");
+    insta::assert_snapshot!(diff("sts/db -n shop --cluster-state state.yaml"), @"
+    exit 1
+    ----- stdout -----
+    - shop/statefulset/db -> shop/deployment/api  everything
+    - shop/statefulset/db -> shop/deployment/web  everything
+    ");
+}
+
+#[test]
+fn connectivity_is_compared_between_folders() {
+    let environment = Environment::learned();
+    environment.good("learn --input-file flows.jsonl --cluster-state state.yaml --dir older");
+    let diff = |words: &str| {
+        environment.run(&format!(
+            "diff --connectivity -f older --dir policies --cluster-state state.yaml {words}"
+        ))
+    };
+    insta::assert_snapshot!(diff("--assume-protect"), @"
+    exit 0
+    ----- stderr -----
+    no differences
+    ");
+    let id = environment.uncovered("deployment-web-egress", "External");
+    environment.good(&format!("allow {id} --dir policies"));
+    insta::assert_snapshot!(diff("--assume-protect"), @"
+    exit 1
+    ----- stdout -----
+    + shop/deployment/web -> world(203.0.113.7/32,203.0.113.8/31)  443/TCP
+    ");
+    insta::assert_snapshot!(diff("--assume-protect -o json"), @r#"
+    exit 1
+    ----- stdout -----
+    {
+      "items": [
+        {
+          "after": [
+            {
+              "port": 443,
+              "protocol": "TCP"
+            }
+          ],
+          "before": [],
+          "change": "added",
+          "from": {
+            "kind": "Deployment",
+            "name": "web",
+            "namespace": "shop"
+          },
+          "to": {
+            "addresses": [
+              "203.0.113.7/32",
+              "203.0.113.8/31"
+            ]
+          }
+        }
+      ]
+    }
+    "#);
+    insta::assert_snapshot!(diff("-o yaml"), @"
+    exit 2
+    ----- stderr -----
+    error: connectivity has no YAML
+    hint: give -o json, or leave --connectivity out
+    ");
+    insta::assert_snapshot!(environment.run("diff --dir policies -o dot"), @"
+    exit 2
+    ----- stderr -----
+    error: only connectivity is drawn
+    hint: add --connectivity to -o dot
+    ");
+}

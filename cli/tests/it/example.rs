@@ -5,6 +5,17 @@ use std::io::Write as _;
 use crate::environment::{Environment, Run};
 use crate::{help, recording};
 
+/// A policy of the shop's database.
+const POLICY: &str = "
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: db, namespace: shop}
+spec:
+  podSelector: {matchLabels: {app: db}}
+  policyTypes: [Egress]
+  egress: [{to: [{ipBlock: {cidr: 1.1.1.0/24}}], ports: [{port: 443}]}]
+";
+
 /// What the examples of a command take for granted.
 fn environment(command: &str) -> Environment {
     let environment = Environment::new();
@@ -12,11 +23,16 @@ fn environment(command: &str) -> Environment {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(recording::demo().as_bytes()).unwrap();
     environment.write("flows.jsonl.gz", packed.finish().unwrap());
+    environment.write("policy.yaml", POLICY);
     let learn = "learn --cluster-state state.yaml --input-file";
     environment.good(&format!("{learn} flows.jsonl --dir policies"));
     environment.good(&format!("{learn} flows.jsonl.gz --dir ../main/policies"));
     match command {
         "demote" => drop(environment.good("promote --all -n shop --dir policies")),
+        "ack" => {
+            environment.good("promote --all -n shop --dir policies");
+            environment.good(&format!("{learn} later.jsonl --dir policies"));
+        }
         "rollback" => {
             let id = environment.uncovered("deployment-web-egress", "External");
             environment.good(&format!("allow {id} --dir policies"));
@@ -64,8 +80,11 @@ fn examples_do_what_they_say() {
     for command in help::commands() {
         for example in examples(&Environment::new(), &command) {
             let environment = environment(&command);
+            if example.contains("--undo") {
+                environment.good("ack --all --yes --reason known --dir policies");
+            }
             let run = match command.as_str() {
-                "demote" | "rollback" => environment.run(&example),
+                "ack" | "demote" | "rollback" => environment.run(&example),
                 _ => run(&environment, &example),
             };
             // 1 is an answer: there is a difference, or a preflight refuses.

@@ -44,8 +44,12 @@ fn help_is_for_people() {
       learn       Learn from recorded flows and propose policies
       get         List proposals and policies
       diff        Show what promoting would allow, or what protecting would have denied
+      check       Check whether policies would allow a connection, and say why
+      explain     Explain what policies let workloads do
       promote     Turn proposals into policies, and monitored policies into protecting ones
       demote      Take a policy one step back: from protect to monitor, from monitor to learning
+      violations  List what policies deny, or would deny if they protected
+      ack         Acknowledge violations: they are known, stay denied, and are not reported again
       allow       Add a rule for something uncovered, for a violation, or for a suggested range
       flows       Show recorded flows
       export      Write policies as objects to apply
@@ -133,6 +137,21 @@ fn help_is_for_people() {
               - kubernetes: Kubernetes NetworkPolicy
               - istio:      Istio AuthorizationPolicy
 
+          --cluster-domain <DOMAIN>
+              DNS domain of the cluster
+              
+              [default: cluster.local]
+
+          --compat <PLUGIN>
+              Network plugin whose deviations from Kubernetes' rules proposals are fitted to; found in
+              --cluster-state if not given
+
+              Possible values:
+              - none:        None: rules as Kubernetes defines them
+              - aws-vpc-cni: Checks the service's own port too, before translation
+              - kube-router: Does not let pass what comes from a pod's own node
+              - kindnet:     Does not let pass what comes from a pod's own node
+
           --exclude-namespace <NAMESPACE>
               Namespaces never to learn (repeatable)
 
@@ -167,25 +186,10 @@ fn help_is_for_people() {
               
               [default: 100]
 
-          --cluster-domain <DOMAIN>
-              DNS domain of the cluster
-              
-              [default: cluster.local]
-
           --ambient-probe-prefix <BITS>
               Prefix length for the address of IPv6 probes under Istio ambient
               
               [default: 128]
-
-          --compat <PLUGIN>
-              Network plugin whose deviations from Kubernetes' rules proposals are fitted to; found in
-              --cluster-state if not given
-
-              Possible values:
-              - none:        None: rules as Kubernetes defines them
-              - aws-vpc-cni: Checks the service's own port too, before translation
-              - kube-router: Does not let pass what comes from a pod's own node
-              - kindnet:     Does not let pass what comes from a pod's own node
 
           --fresh
               Start over: forget the counters, and the evidence of the proposals that are learned again
@@ -339,11 +343,23 @@ fn help_is_for_people() {
           --against-traffic
               List recorded connections that would be denied if everything selected protected
 
+          --connectivity
+              Compare who may talk to whom by all policies together: those that protect, with those that
+              monitor and proposals too; with -f the older folder's with this one's
+
+          --cluster-state <PLACE>
+              The cluster's objects, with --connectivity: a file, a folder or - (repeatable)
+
+          --assume-protect
+              With --connectivity and -f: count monitoring policies and proposals of both as if they
+              protected
+
       -o, --output <FORMAT>
-              Output: text, markdown, json, or yaml (a plain diff of the objects)
+              Output: text, markdown, json, dot (of --connectivity, for graphviz), or yaml (a plain diff
+              of the objects)
               
               [default: text]
-              [possible values: text, markdown, json, yaml]
+              [possible values: text, markdown, json, dot, yaml]
 
       -h, --help
               Print help (see a summary with '-h')
@@ -379,6 +395,9 @@ fn help_is_for_people() {
 
       # A table for a pull request: this folder against the one on the main branch
       kubectl netenf diff --dir policies -f ../main/policies -o markdown
+
+      # Who may talk to whom once everything protects, by all policies together, as a graph
+      kubectl netenf diff --connectivity --dir policies --cluster-state state.yaml -o dot
     ");
     insta::assert_snapshot!(environment.run("promote --help"), @"
     exit 0
@@ -551,6 +570,211 @@ fn help_is_for_people() {
 
       # All policies of a namespace, only shown
       kubectl netenf demote --all -n shop --dir policies --dry-run
+    ");
+    insta::assert_snapshot!(environment.run("violations --help"), @"
+    exit 0
+    ----- stdout -----
+    List what policies deny, or would deny if they protected
+
+    Without a recording these are the violations that learning has stored in the folder's policies. With
+    --input-file they are those that a recording shows against the policies, as learn would record them;
+    nothing is written then. Acknowledged violations are known and left out unless they are asked for. A
+    violation belongs to a namespace (-n) if either end does.
+
+    Usage: kubectl netenf violations [OPTIONS] [WORKLOAD]...
+
+    Arguments:
+      [WORKLOAD]...
+              Workloads (KIND/NAME, NAMESPACE/KIND/NAME) or names of proposals and policies
+
+    Options:
+          --direction <DIRECTION>
+              Only one direction
+
+              Possible values:
+              - ingress: Into the workload
+              - egress:  Out of the workload
+
+          --input-file <FILE>
+              Recorded flows: a file or - (repeatable); gzip and zstd are unpacked
+
+          --provider <PROVIDER>
+              Who wrote the recording, if it cannot be told from its content
+
+              Possible values:
+              - cilium: Cilium: Hubble
+              - calico: Calico: Goldmane
+              - istio:  Istio ambient: ztunnel
+
+          --strict
+              Fail on the first line that cannot be decoded
+
+          --cluster-state <PLACE>
+              The cluster's objects as kubectl get -o yaml or json prints them: a file, a folder or -
+
+          --backend <BACKEND>
+              What enforces the policies; decided by the recording's provider if not given
+
+              Possible values:
+              - kubernetes: Kubernetes NetworkPolicy
+              - istio:      Istio AuthorizationPolicy
+
+          --cluster-domain <DOMAIN>
+              DNS domain of the cluster
+              
+              [default: cluster.local]
+
+          --compat <PLUGIN>
+              Network plugin whose deviations from Kubernetes' rules proposals are fitted to; found in
+              --cluster-state if not given
+
+              Possible values:
+              - none:        None: rules as Kubernetes defines them
+              - aws-vpc-cni: Checks the service's own port too, before translation
+              - kube-router: Does not let pass what comes from a pod's own node
+              - kindnet:     Does not let pass what comes from a pod's own node
+
+          --since <TIME>
+              Only what was seen since a time (RFC 3339) or within an age (5m, 2h, 3d)
+
+          --from <END>
+              Only what such an end opened: KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address,
+              CIDR or name, world, host, apiserver (repeatable)
+
+          --to <END>
+              Only what was opened to such an end, written like --from (repeatable)
+
+          --acknowledged
+              Show acknowledged violations too, in a STATE of their own
+
+          --exit-code
+              Exit with 1 if anything is listed
+
+          --no-headers
+              Leave the titles out
+
+      -o, --output <FORMAT>
+              Output: table, wide, json, yaml or name
+              
+              [default: table]
+              [possible values: table, wide, json, yaml, name]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+    Examples:
+      # What a namespace's policies deny, or would deny
+      kubectl netenf violations -n shop --dir policies
+
+      # What a new recording shows against the policies; nothing is stored
+      kubectl netenf violations --input-file flows.jsonl --cluster-state state.yaml --dir policies
+
+      # For CI: exit with 1 if there was any within a day
+      kubectl netenf violations --since 24h --exit-code --dir policies
+    ");
+    insta::assert_snapshot!(environment.run("ack --help"), @"
+    exit 0
+    ----- stdout -----
+    Acknowledge violations: they are known, stay denied, and are not reported again
+
+    What is seen of an acknowledged violation later is added to its record, also after the policy
+    protects. To let the traffic pass, use allow. IDs are those that violations shows; the first four
+    characters of one are enough while they are unique. What can be done is done, and what cannot is
+    told.
+
+    Usage: kubectl netenf ack [OPTIONS] [ID]...
+
+    Arguments:
+      [ID]...
+              Ids of violations
+
+    Options:
+          --all
+              Every violation, or every one of the ends that are given
+
+          --from <END>
+              Only what such an end opened: KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address,
+              CIDR or name, world, host, apiserver (repeatable)
+
+          --to <END>
+              Only what was opened to such an end, written like --from (repeatable)
+
+          --reason <TEXT>
+              Why they may stay as they are, in at most 1024 characters
+
+          --undo
+              Take the acknowledgement back
+
+      -y, --yes
+              Change all without being asked; needed for --all where there is no terminal
+
+          --dry-run[=<client>]
+              Show what would be done and change nothing
+
+              Possible values:
+              - client: Print what would be written
+
+      -o, --output <FORMAT>
+              Output: name
+              
+              [possible values: name]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+    Examples:
+      # Known, and to stay denied
+      kubectl netenf ack vf760ecfd --reason migration --dir policies
+
+      # Everything that was opened to the outside world; only shown
+      kubectl netenf ack --all --to world --reason updates --dir policies --dry-run
+
+      # Report it again
+      kubectl netenf ack vf760ecfd --undo --dir policies
     ");
     insta::assert_snapshot!(environment.run("allow --help"), @"
     exit 0
@@ -1132,4 +1356,148 @@ fn without_a_command_the_help_is_shown() {
     let run = environment.run("");
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
     assert!(run.stderr.contains("Usage: kubectl netenf"), "{run}");
+}
+
+#[test]
+fn help_of_questions_about_policies() {
+    let environment = Environment::new();
+    insta::assert_snapshot!(environment.run("check --help"), @"
+    exit 0
+    ----- stdout -----
+    Check whether policies would allow a connection, and say why
+
+    Both directions must allow it: the way out of the source and the way into the destination. Native
+    policies of -f and --cluster-state count, and ours that protect; --assume-protect adds those that
+    monitor, and proposals. An end is [NAMESPACE/]KIND/NAME, [NAMESPACE/]pod/NAME, node/NAME,
+    namespace/NAME, an address, a range of addresses outside the cluster, a domain name, world, host or
+    apiserver. Where an end is several pods, the connection must be allowed between all of them. Exits
+    with 0 if it is allowed and with 1 if it is denied.
+
+    Usage: kubectl netenf check [OPTIONS] --from <END> --to <END:PORT>
+
+    Options:
+          --from <END>
+              The end that opens the connection
+
+          --to <END:PORT>
+              The other end, with its port after translation: END:PORT[/PROTOCOL], an IPv6 address in
+              brackets
+
+      -f, --filename <PLACE>
+              Objects to judge by, policies too: a file, a folder or - (repeatable)
+
+          --cluster-state <PLACE>
+              The cluster's objects: a file, a folder or - (repeatable)
+
+          --assume-protect
+              Count our monitoring policies and proposals as if they protected
+
+      -o, --output <FORMAT>
+              Output: json
+
+              Possible values:
+              - json: JSON
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+    Examples:
+      # Would a workload reach another by what protects now? --assume-protect counts the rest too
+      kubectl netenf check --from deploy/web --to deploy/api:80 -n shop --dir policies
+
+      # By what stands in the cluster, over UDP, from outside
+      kubectl netenf check --from world --to deployment/web:53/UDP -n shop --cluster-state state.yaml
+
+      # Before a policy is applied
+      kubectl netenf check --from shop/sts/db --to 1.1.1.1:443 -f policy.yaml --cluster-state state.yaml
+    ");
+    insta::assert_snapshot!(environment.run("explain --help"), @"
+    exit 0
+    ----- stdout -----
+    Explain what policies let workloads do
+
+    For each workload and direction: the rules that select it in the order in which they decide, what
+    becomes of everything else, and with whom it may talk. Without a workload it lists who may talk to
+    whom. Native policies of -f and --cluster-state count, and ours that protect; --assume-protect adds
+    those that monitor, and proposals.
+
+    Usage: kubectl netenf explain [OPTIONS] [WORKLOAD]...
+
+    Arguments:
+      [WORKLOAD]...
+              Workloads: KIND/NAME or NAMESPACE/KIND/NAME
+
+    Options:
+      -f, --filename <PLACE>
+              Objects to judge by, policies too: a file, a folder or - (repeatable)
+
+          --cluster-state <PLACE>
+              The cluster's objects: a file, a folder or - (repeatable)
+
+          --assume-protect
+              Count our monitoring policies and proposals as if they protected
+
+      -o, --output <FORMAT>
+              Output: json
+
+              Possible values:
+              - json: JSON
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+          --dir <DIR>
+              Folder of YAML files to work on, one object a file
+              
+              [env: NETENF_DIR]
+
+      -n, --namespace <NAMESPACE>
+              Namespace to work in; all namespaces of the folder or recording if not given
+
+      -A, --all-namespaces
+              Work in all namespaces, whatever -n says
+
+          --color <WHEN>
+              Colour of the output
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+    Examples:
+      # What a workload may do once its proposals protect
+      kubectl netenf explain deployment/web -n shop --dir policies --assume-protect
+
+      # By what stands in the cluster
+      kubectl netenf explain shop/statefulset/db --cluster-state state.yaml
+
+      # Who may talk to whom, for programs
+      kubectl netenf explain --cluster-state state.yaml -o json
+    ");
 }

@@ -8,8 +8,10 @@
     reason = "helpers of tests fail as tests do, and snapshots are long"
 )]
 
+mod ack;
 mod allow;
 mod candidates;
+mod check;
 mod completion;
 mod decision;
 mod demote;
@@ -17,6 +19,7 @@ mod diff;
 mod document;
 mod environment;
 mod example;
+mod explain;
 mod export;
 mod flows;
 mod generated;
@@ -30,3 +33,4 @@ mod progress;
 mod promote;
 mod recording;
 mod status;
+mod violations;

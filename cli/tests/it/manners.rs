@@ -19,8 +19,17 @@ fn without_a_folder_there_is_nothing_to_work_on() {
     error: there is no store to work on
     hint: give --dir DIR or set NETENF_DIR; a cluster as the store comes with the agent
     ");
-    for verb in ["diff", "promote --all", "demote --all", "allow x", "export", "history", "status"]
-    {
+    for verb in [
+        "diff",
+        "promote --all",
+        "demote --all",
+        "violations",
+        "ack x --reason y",
+        "allow x",
+        "export",
+        "history",
+        "status",
+    ] {
         assert_eq!(environment.run(verb).code, 2, "{verb}");
     }
     insta::assert_snapshot!(environment.run("get --dir nothere"), @"
@@ -251,7 +260,7 @@ fn cluster_state_that_is_broken_in_part_is_used_in_part() {
     insta::assert_snapshot!(environment.run("learn --input-file flows.jsonl --cluster-state nothere"), @"
     exit 3
     ----- stderr -----
-    error: cannot read the cluster state nothere: No such file or directory (os error 2)
+    error: cannot read nothere: No such file or directory (os error 2)
     hint: check the name after --cluster-state
     ");
     environment.write("none.yaml", "hello: world\n");
@@ -283,7 +292,7 @@ fn providers_that_need_different_backends_are_learned_one_by_one() {
     exit 1
     ----- stderr -----
     error: these flows become policies for istio, but the folder holds 6 objects for kubernetes, such as proposal monitoring/statefulset-prometheus-egress
-    hint: learn them into a folder of its own with --dir
+    hint: give a folder of their own with --dir
     ");
     assert_eq!(environment.files("policies"), before);
 }

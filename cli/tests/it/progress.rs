@@ -19,7 +19,7 @@ const SPEED: &str = "B/s";
 const DEADLINE: Duration = Duration::from_mins(2);
 
 /// A terminal: the side of the person, and the side of the program.
-fn terminal() -> (File, File) {
+pub(crate) fn terminal() -> (File, File) {
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&person).unwrap();
     unlockpt(&person).unwrap();

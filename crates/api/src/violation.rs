@@ -11,6 +11,10 @@ use crate::word::words;
 /// The most records that each list of violations holds; the oldest are cut.
 pub const MAX_VIOLATIONS: usize = 100;
 
+/// The most characters of the reason of an acknowledgement: as many as the `note` of a Kubernetes Event holds
+/// bytes. A hundred of them fit into an object, which annotations of 256 KiB each would not.
+pub const MAX_REASON: usize = 1024;
+
 words! {
     /// Why a connection was a violation.
     "reason"
@@ -104,6 +108,7 @@ pub struct AcknowledgedViolation {
     pub violation: Violation,
     /// What the person said about it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = 1024))]
     pub reason: String,
     /// When it was acknowledged.
     pub acknowledged_at: Time,

@@ -19,6 +19,7 @@ use crate::render::NAMESPACE_NAME;
 mod apply;
 mod directory;
 mod model;
+mod place;
 mod service;
 mod workload;
 

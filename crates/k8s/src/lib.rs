@@ -16,6 +16,7 @@ pub mod merge;
 pub mod monitor;
 pub mod object;
 pub mod preflight;
+pub mod reach;
 pub mod render;
 pub mod time;
 

@@ -3,22 +3,25 @@
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use jiff::Timestamp as Time;
-use netenf_api::{
-    Direction, Mode, Tier, Violation, ViolationReason, WorkloadNetworkPolicy,
-    WorkloadNetworkPolicySpec,
-};
+use netenf_api::{Direction, Mode, WorkloadNetworkPolicySpec};
 use netenf_learn as learn;
 use netenf_learn::Directory as _;
 use netenf_learn::proposal::{Denial, Funnel, Outcome, SeenEdge, SeenEnd};
+use netenf_policy::domain::{Answer, Asker, Data, Record, Settings};
 use netenf_policy::{
-    Connection, Decision, End, NetworkPolicy, Pod, Protocol, Reason, Verdict, evaluate,
+    Connection, Decider, DomainCache, End, Finding, Labels, NetworkPolicy, Object, Pod, Policies,
+    Protocol, RuleId, Side,
 };
 
 use crate::index::Index;
 use crate::merge::istio_allows;
 use crate::{lower, render};
+
+mod record;
+
+pub use record::{gathered, record, violation};
 
 /// One of our policies, ready to be evaluated.
 #[derive(Debug, Clone)]
@@ -47,6 +50,8 @@ pub struct Denied {
     pub direction: Direction,
     /// The traffic.
     pub edge: SeenEdge,
+    /// The rule of another tier that denies it; `None` where the policy itself has no rule for it.
+    pub rule: Option<RuleId>,
 }
 
 // === impl Guard ===
@@ -71,6 +76,13 @@ impl Guard {
         Some(Self { namespace: namespace.to_owned(), name: name.to_owned(), mode: spec.mode, body })
     }
 
+    fn network_policy(&self) -> Option<&NetworkPolicy> {
+        match &self.body {
+            Body::Kubernetes(policy) => Some(policy),
+            Body::Istio(..) => None,
+        }
+    }
+
     /// The direction that it decides on; Istio's policies know only the ingress.
     fn direction(&self) -> Direction {
         match &self.body {
@@ -81,7 +93,7 @@ impl Guard {
 
     fn denied(&self, direction: Direction, edge: &SeenEdge) -> Denied {
         let policy = (self.namespace.clone(), self.name.clone());
-        Denied { policy, direction, edge: edge.clone() }
+        Denied { policy, direction, edge: edge.clone(), rule: None }
     }
 }
 
@@ -100,13 +112,9 @@ impl Denied {
 /// Judges what was learned by policies of ours: the traffic that they do not allow (see [`denied`]), and
 /// what a source reports as denied by them. The observations of both move in the funnel from where the
 /// learner counted them to the violations.
-pub fn judge(
-    index: &Index,
-    guards: &[Guard],
-    others: &[NetworkPolicy],
-    outcome: &mut Outcome,
-) -> Vec<Denied> {
-    let judges = Judges::new(index, guards, others);
+pub fn judge(index: &Index, guards: &[Guard], outcome: &mut Outcome) -> Vec<Denied> {
+    let domains = names(index, outcome.edges.iter());
+    let mut judges = Judges::new(index, guards, &domains);
     let mut all = Vec::new();
     for edge in &outcome.edges {
         let found = judges.denied(edge);
@@ -155,15 +163,11 @@ fn attempted(denial: &Denial) -> Option<SeenEdge> {
     })
 }
 
-/// The traffic that `guards` would deny, and `others` (native policies) do not already allow. Each
-/// policy speaks for itself: the union of all that select an end decides.
-pub fn denied(
-    index: &Index,
-    guards: &[Guard],
-    others: &[NetworkPolicy],
-    edges: &[SeenEdge],
-) -> Vec<Denied> {
-    let judges = Judges::new(index, guards, others);
+/// The traffic that `guards` do not allow, and no policy of the index does either. All policies that select an
+/// end decide together, in the order of their tiers.
+pub fn denied(index: &Index, guards: &[Guard], edges: &[SeenEdge]) -> Vec<Denied> {
+    let domains = names(index, edges.iter());
+    let mut judges = Judges::new(index, guards, &domains);
     edges.iter().flat_map(|edge| judges.denied(edge)).collect()
 }
 
@@ -171,48 +175,100 @@ pub fn denied(
 struct Judges<'a> {
     index: &'a Index,
     guards: &'a [Guard],
-    policies: Vec<NetworkPolicy>,
-    /// Places among `guards` of those that are in `policies`, by `namespace/name`.
-    places: HashMap<String, Vec<usize>>,
+    policies: Policies<'a>,
+    /// Those of them that select pods alike: asked about such a pod, they decide as all do.
+    selecting: HashMap<(Arc<str>, Labels), Policies<'a>>,
+    /// Places among `guards` of those that are in `policies`.
+    places: HashMap<Object, Vec<usize>>,
 }
 
 // === impl Judges ===
 
 impl<'a> Judges<'a> {
-    fn new(index: &'a Index, guards: &'a [Guard], others: &[NetworkPolicy]) -> Self {
-        let mut policies: Vec<NetworkPolicy> = others.to_vec();
-        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    fn new(index: &'a Index, guards: &'a [Guard], domains: &'a DomainCache) -> Self {
+        let mut places: HashMap<Object, Vec<usize>> = HashMap::new();
         for (place, guard) in guards.iter().enumerate() {
-            if let Body::Kubernetes(policy) = &guard.body {
-                policies.push(policy.clone());
-                places
-                    .entry(format!("{}/{}", guard.namespace, guard.name))
-                    .or_default()
-                    .push(place);
+            if let Some(policy) = guard.network_policy() {
+                places.entry(Object::of_network(policy)).or_default().push(place);
             }
         }
-        Self { index, guards, policies, places }
+        let ours = guards.iter().filter_map(Guard::network_policy);
+        let cluster = index.cluster_policies().iter().map(|policy| &**policy);
+        let policies = Policies::new(index.policies().iter().chain(ours), cluster)
+            .with_domains(domains, Duration::ZERO);
+        Self { index, guards, policies, selecting: HashMap::new(), places }
     }
 
-    /// The policies of ours that do not allow `edge`.
-    fn denied(&self, edge: &SeenEdge) -> Vec<Denied> {
+    /// The policies of ours that `edge` violates: those that isolate an end while nothing allows it, and, where
+    /// a policy of another tier denies it, those that select the end.
+    fn denied(&mut self, edge: &SeenEdge) -> Vec<Denied> {
         let mut found = Vec::new();
-        let verdict = verdict(self.index, &self.policies, edge);
-        let sides = [(Direction::Egress, &verdict.egress), (Direction::Ingress, &verdict.ingress)];
-        for (direction, decision) in sides {
-            let Reason::NoRule { policies: blamed } = &decision.reason else { continue };
-            let ours = blamed.iter().filter_map(|one| self.places.get(&**one)).flatten();
+        for (direction, side) in
+            [(Direction::Egress, Side::Egress), (Direction::Ingress, Side::Ingress)]
+        {
+            let Some((subject, finding)) = self.finding(edge, side) else { continue };
+            let (objects, rule) = match finding.by {
+                Decider::Isolated(objects) if !finding.allowed => (objects, None),
+                Decider::Rule(rule) if !finding.allowed => {
+                    (self.isolating(&subject, side), Some(rule))
+                }
+                _ => continue,
+            };
+            let ours = objects.iter().filter_map(|object| self.places.get(object)).flatten();
             let ours: BTreeSet<usize> = ours.copied().collect();
-            found.extend(ours.into_iter().map(|place| self.guards[place].denied(direction, edge)));
+            found.extend(ours.into_iter().map(|place| {
+                let denied = self.guards[place].denied(direction, edge);
+                Denied { rule: rule.clone(), ..denied }
+            }));
         }
         found.extend(denied_by_istio(self.guards, edge));
         found
     }
 
+    /// What decides on one side, and about which end. An end with several addresses (the API server, a node)
+    /// may have used any of them: the side allows the edge if it allows one.
+    fn finding(&mut self, edge: &SeenEdge, side: Side) -> Option<(End, Finding)> {
+        let sources = ends(self.index, &edge.source, Vec::new());
+        let destinations = ends(self.index, &edge.destination, named_ports(edge));
+        let (protocol, port) = (edge.protocol, edge.port);
+        let mut best: Option<(End, Finding)> = None;
+        for source in &sources {
+            for destination in &destinations {
+                let subject = match side {
+                    Side::Egress => source,
+                    Side::Ingress => destination,
+                };
+                let (source, destination) = (source.clone(), destination.clone());
+                let connection = Connection { source, destination, protocol, port };
+                let finding = self.selecting(subject).finding(side, &connection);
+                if best.as_ref().is_none_or(|(_, best)| !best.allowed && finding.allowed) {
+                    best = Some((subject.clone(), finding));
+                }
+            }
+        }
+        best
+    }
+
+    /// The policies that select the end, looked up once for pods that are alike.
+    fn selecting(&mut self, end: &End) -> &Policies<'a> {
+        let key = match end {
+            End::Pod(pod) => (pod.namespace.clone(), pod.labels.clone()),
+            End::Node { .. } | End::Address(_) | End::Name(_) | End::Unknown => Default::default(),
+        };
+        self.selecting.entry(key).or_insert_with(|| self.policies.selecting(end))
+    }
+
+    /// The NetworkPolicies that isolate the end.
+    fn isolating(&mut self, end: &End, side: Side) -> Vec<Object> {
+        let network = self.selecting(end).network().iter();
+        let isolating = network.filter(|policy| policy.rules(side).is_some());
+        isolating.map(|policy| Object::of_network(policy)).collect()
+    }
+
     /// The policies of ours that are to blame for a denial: the one that the source names, or, where it
     /// names none, those that do not allow the connection on the side that reported it. A policy that
     /// only monitors is among them: it would have denied the connection too.
-    fn reported(&self, denial: &Denial, edge: &SeenEdge) -> Vec<Denied> {
+    fn reported(&mut self, denial: &Denial, edge: &SeenEdge) -> Vec<Denied> {
         let reported = denial.direction.map(render::direction);
         let Some(by) = &denial.by else {
             let mut found = self.denied(edge);
@@ -224,6 +280,29 @@ impl<'a> Judges<'a> {
         });
         named.map(|guard| guard.denied(reported.unwrap_or(guard.direction()), edge)).collect()
     }
+}
+
+/// The names that recorded ends had, by their addresses: what rules for names allow is known by them.
+fn names<'e>(index: &Index, edges: impl Iterator<Item = &'e SeenEdge>) -> DomainCache {
+    let resolver = IpAddr::from([127, 0, 0, 1]);
+    let resolvers = [resolver].into();
+    let mut cache = DomainCache::new(Settings { resolvers, ..Settings::default() });
+    if index.cluster_policies().is_empty() {
+        return cache;
+    }
+    for peer in edges.flat_map(|edge| [&edge.source.peer, &edge.destination.peer]) {
+        let addresses = peer.address.iter().chain(&peer.addresses);
+        for (name, address) in
+            peer.names.iter().flat_map(|n| addresses.clone().map(move |a| (n, a)))
+        {
+            let (ttl, data) = (Duration::ZERO, Data::Address(*address));
+            let records = vec![Record { owner: name, ttl, data }];
+            let answer = Answer { resolver, asker: Asker::Node, question: name, records };
+            // What is no name is no name of a rule.
+            let _ = cache.observe(&answer, Duration::ZERO);
+        }
+    }
+    cache
 }
 
 fn denied_by_istio(guards: &[Guard], edge: &SeenEdge) -> Vec<Denied> {
@@ -244,33 +323,6 @@ fn denied_by_istio(guards: &[Guard], edge: &SeenEdge) -> Vec<Denied> {
         return Vec::new();
     }
     selecting.into_iter().map(|(guard, _)| guard.denied(Direction::Ingress, edge)).collect()
-}
-
-/// The verdict on an edge. An end with several addresses (the API server, a node) may have used any of
-/// them: a side allows the edge if it allows one.
-fn verdict(index: &Index, policies: &[NetworkPolicy], edge: &SeenEdge) -> Verdict {
-    let mut best: Option<Verdict> = None;
-    let (protocol, port) = (edge.protocol, edge.port);
-    let destinations = ends(index, &edge.destination, named_ports(edge));
-    for source in ends(index, &edge.source, Vec::new()) {
-        for destination in &destinations {
-            let (source, destination) = (source.clone(), destination.clone());
-            let verdict = evaluate(policies, &Connection { source, destination, protocol, port });
-            best = Some(match best {
-                None => verdict,
-                Some(best) => Verdict {
-                    egress: better(best.egress, verdict.egress),
-                    ingress: better(best.ingress, verdict.ingress),
-                },
-            });
-        }
-    }
-    let open = Decision { allowed: true, reason: Reason::NotIsolated };
-    best.unwrap_or(Verdict { egress: open.clone(), ingress: open })
-}
-
-fn better(one: Decision, other: Decision) -> Decision {
-    if other.allowed && !one.allowed { other } else { one }
 }
 
 type NamedPort = (Arc<str>, Protocol, u16);
@@ -296,93 +348,18 @@ fn ends(index: &Index, end: &SeenEnd, ports: Vec<NamedPort>) -> Vec<End> {
         (Some("ApiServer"), _) => {
             addresses.extend(index.api_server().into_iter().flat_map(|target| target.addresses));
         }
-        (Some("Node"), Some(name)) => addresses.extend(index.addresses_of_node(name)),
+        (Some("Node"), Some(name)) => {
+            if let Some(End::Node { name, labels, addresses: known }) = index.end_of_node(name) {
+                addresses.extend(known);
+                return vec![End::Node { name, labels, addresses }];
+            }
+        }
         _ => {}
     }
     if addresses.is_empty() {
         return vec![End::Unknown];
     }
     addresses.into_iter().map(End::Address).collect()
-}
-
-/// The record of denied traffic. Its id is a hash of what makes it distinct: policy, direction, peer,
-/// port and protocol; neither pods nor client ports nor the mode are part of it (case B80). Traffic of a
-/// source that tells no times is as of 1970.
-pub fn violation(denied: &Denied, mode: Mode) -> Option<Violation> {
-    let edge = &denied.edge;
-    // What becomes known of a peer later does not make it another.
-    let peer = learn::proposal::Peer {
-        addresses: Vec::new(),
-        names: Vec::new(),
-        service: None,
-        ..denied.other_end().clone()
-    };
-    let key = format!(
-        "{}/{} {} {:?} {:?} {}",
-        denied.policy.0, denied.policy.1, denied.direction, peer, edge.protocol, edge.port
-    );
-    let at = |time: Option<learn::Timestamp>| render::time(time.unwrap_or(learn::Timestamp(0)));
-    Some(Violation {
-        id: format!("v{}", learn::name::short_hash(&key)),
-        direction: denied.direction,
-        source: render::peer(&edge.source.peer),
-        dest: render::peer(&edge.destination.peer),
-        protocol: render::protocol(edge.protocol),
-        dst_port: Some(edge.port),
-        action: mode,
-        reason: ViolationReason::NoRule,
-        decided_by: Some(netenf_api::Decision {
-            tier: Tier::NetworkPolicy,
-            kind: Some("WorkloadNetworkPolicy".to_owned()),
-            namespace: Some(denied.policy.0.clone()),
-            name: Some(denied.policy.1.clone()),
-            rule: None,
-        }),
-        count: i64::try_from(edge.count).unwrap_or(i64::MAX),
-        first_seen: at(edge.first)?,
-        last_seen: at(edge.last)?,
-    })
-}
-
-/// Adds violations to a policy's status: a recurrence adds to its record, one that was acknowledged stays
-/// acknowledged; the newest come first, and what is cut is counted.
-pub fn record(policy: &mut WorkloadNetworkPolicy, violations: Vec<Violation>) {
-    let status = policy.status.get_or_insert_default();
-    for violation in violations {
-        status.violation_count = status.violation_count.saturating_add(violation.count);
-        let acknowledged =
-            status.acknowledged_violations.iter_mut().find(|one| one.violation.id == violation.id);
-        let known = match acknowledged {
-            Some(acknowledged) => {
-                // Under another mode it is still known (case B80); the old mode is noted.
-                let mode = acknowledged.violation.action;
-                if mode != violation.action {
-                    acknowledged.previous_mode = Some(mode);
-                }
-                Some(&mut acknowledged.violation)
-            }
-            None => status.violations.iter_mut().find(|one| one.id == violation.id),
-        };
-        match known {
-            Some(known) => {
-                known.count = known.count.saturating_add(violation.count);
-                if violation.first_seen.0 != Time::UNIX_EPOCH {
-                    known.first_seen.0 = known.first_seen.0.min(violation.first_seen.0);
-                }
-                known.last_seen.0 = known.last_seen.0.max(violation.last_seen.0);
-                known.action = violation.action;
-            }
-            None => status.violations.push(violation),
-        }
-    }
-    status.violations.sort_by(|a, b| (b.last_seen.0, &a.id).cmp(&(a.last_seen.0, &b.id)));
-    let over = status.violations.len().saturating_sub(netenf_api::violation::MAX_VIOLATIONS);
-    status.violations.truncate(netenf_api::violation::MAX_VIOLATIONS);
-    if over > 0 {
-        let over = i64::try_from(over).unwrap_or(i64::MAX);
-        *status.violations_truncated.get_or_insert(0) += over;
-    }
-    status.active_violation_count = i64::try_from(status.violations.len()).unwrap_or(i64::MAX);
 }
 
 #[cfg(test)]

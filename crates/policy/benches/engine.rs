@@ -11,12 +11,17 @@
 #[path = "engine/world.rs"]
 mod world;
 
+#[allow(unreachable_pub, reason = "shared with the example")]
+#[path = "engine/update.rs"]
+mod update;
+
 use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use netenf_policy::{Engine, Packet, Protocol};
-use world::{Shape, Size, address, cluster, cluster_policy, pod};
+use update::UPDATES;
+use world::{Shape, Size, address, cluster};
 
 fn packets(pods: u32) -> Vec<Packet> {
     let end = |index: u32| address(index.wrapping_mul(2_654_435_761) % pods);
@@ -54,29 +59,23 @@ fn verdicts(criterion: &mut Criterion) {
 
 fn updates(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("update");
-    let size = Size { pods: 100_000, cluster_policies: 1_000, network_policies: 100 };
-    let mut engine = Engine::new(cluster(size, Shape::Mixed));
-    let mut snapshot = engine.publish();
-    group.bench_function("one pod", |bencher| {
-        let mut at = 0;
-        bencher.iter(|| {
-            at += 1;
-            engine.apply_pod(pod(at % size.pods, at % 7));
-            snapshot = engine.publish();
-        });
-    });
-    group.sample_size(10);
-    group.bench_function("one policy", |bencher| {
-        let mut at = 0;
-        bencher.iter(|| {
-            at += 1;
-            let mut policy = cluster_policy(at % size.cluster_policies, Shape::Mixed);
-            policy.priority += i32::try_from(at).unwrap();
-            engine.apply_cluster_policy(policy);
-            snapshot = engine.publish();
-        });
-    });
-    black_box(snapshot);
+    group.sample_size(20);
+    for pods in [15_000, 100_000] {
+        let size = Size { pods, cluster_policies: 1_000, network_policies: 1_000 };
+        let mut engine = update::engine(size, Shape::Mixed);
+        let mut snapshot = engine.publish();
+        for (name, change) in UPDATES {
+            group.bench_function(BenchmarkId::new(name, format!("{pods} pods")), |bencher| {
+                let mut at = 0;
+                bencher.iter(|| {
+                    change(&mut engine, size, at);
+                    snapshot = engine.publish();
+                    at += 1;
+                });
+            });
+        }
+        black_box(snapshot);
+    }
 }
 
 criterion_group!(benches, verdicts, updates);

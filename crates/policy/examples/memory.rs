@@ -1,5 +1,6 @@
-//! Prints what an engine and its snapshot take: `cargo run --release --example memory -- 100000 1000`
-//! (pods, ClusterNetworkPolicies of 25 rules for each direction), and the quantiles of single verdicts.
+//! Prints what an engine and its snapshot take: `cargo run --release --example memory -- 100000 1000 1000`
+//! (pods, ClusterNetworkPolicies of 25 rules for each direction, NetworkPolicies), and the quantiles of single
+//! verdicts and of each kind of change.
 
 #![allow(
     missing_docs,
@@ -13,11 +14,16 @@
 #[allow(unreachable_pub, reason = "shared with the benchmarks")]
 mod world;
 
+#[path = "../benches/engine/update.rs"]
+#[allow(unreachable_pub, reason = "shared with the benchmarks")]
+mod update;
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use netenf_policy::{Engine, Packet, Protocol};
-use world::{Shape, Size, address, cluster, cluster_policy, pod};
+use netenf_policy::{Packet, Protocol};
+use update::UPDATES;
+use world::{Shape, Size, address};
 
 /// Resident memory in MB.
 fn resident() -> u64 {
@@ -46,17 +52,19 @@ fn main() {
     let mut arguments = std::env::args().skip(1).filter_map(|argument| argument.parse().ok());
     let pods = arguments.next().unwrap_or(100_000);
     let cluster_policies = arguments.next().unwrap_or(1_000);
+    let network_policies = arguments.next().unwrap_or(1_000);
     for shape in [Shape::Never, Shape::Mixed] {
-        measure(Size { pods, cluster_policies, network_policies: 100 }, shape);
+        measure(Size { pods, cluster_policies, network_policies }, shape);
     }
 }
 
 fn measure(size: Size, shape: Shape) {
-    let Size { pods, cluster_policies, .. } = size;
+    let Size { pods, cluster_policies, network_policies } = size;
     let start = Instant::now();
-    let mut engine = Engine::new(cluster(size, shape));
+    let mut engine = update::engine(size, shape);
     let mut snapshot = engine.publish();
-    println!("{shape:?}, {pods} pods, {cluster_policies} policies: {} MB", resident());
+    let policies = format!("{cluster_policies} CNPs, {network_policies} NetworkPolicies");
+    println!("{shape:?}, {pods} pods, {policies}: {} MB", resident());
     println!("  built in {:?}", start.elapsed());
     let packet = |index: u32| {
         let end = |index: u32| address(index.wrapping_mul(2_654_435_761) % pods);
@@ -71,18 +79,12 @@ fn measure(size: Size, shape: Shape) {
         black_box(snapshot.verdict(black_box(&packet(index)), Duration::ZERO));
     });
     println!("  verdict: {}", quantiles(times));
-    let times = timed(5_000, |index| {
-        engine.apply_pod(pod(index % pods, index % 7));
-        snapshot = engine.publish();
-    });
-    println!("  pod changed and published: {}", quantiles(times));
-    let times = timed(20, |index| {
-        let mut policy = cluster_policy(index * 7 % cluster_policies, shape);
-        policy.egress.swap(0, 1);
-        policy.priority += 5;
-        engine.apply_cluster_policy(policy);
-        snapshot = engine.publish();
-    });
-    println!("  policy changed and published: {}", quantiles(times));
+    for (name, change) in UPDATES {
+        let times = timed(100, |index| {
+            change(&mut engine, size, index);
+            snapshot = engine.publish();
+        });
+        println!("  {name}: {}", quantiles(times));
+    }
     println!("  at the end {} MB", resident());
 }

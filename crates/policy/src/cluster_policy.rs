@@ -113,7 +113,7 @@ impl ClusterPolicy {
     }
 
     /// The rules of one side, in order.
-    pub(crate) fn rules(&self, side: Side) -> &[ClusterRule] {
+    pub fn rules(&self, side: Side) -> &[ClusterRule] {
         match side {
             Side::Egress => &self.egress,
             Side::Ingress => &self.ingress,

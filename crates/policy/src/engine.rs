@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The owner changes the [`Engine`] and publishes [`Snapshot`]s. A change of a pod, namespace, node or name
-//! touches what it concerns; a change of policies rebuilds the tables at the next publishing.
+//! touches what it concerns; a change of policies rebuilds, at the next publishing, the tables of the directions
+//! in which they say something else.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -38,7 +39,7 @@ use row::Scratch;
 use scope::{Namespaces, Scope, Scopes};
 use share::AddressMap;
 pub use snapshot::{Outcome, Ruling, Snapshot};
-use table::{Lowered, Parts, Source};
+use table::{Lowered, Parts, Source, Table, place};
 
 /// A cluster, kept compiled.
 #[derive(Debug, Default)]
@@ -49,8 +50,8 @@ pub struct Engine {
     lowered: BTreeMap<PolicyKey, Lowered>,
     parts: [Parts; 2],
     snapshot: Snapshot,
-    /// Whether policies changed since the tables were built.
-    stale: bool,
+    /// Directions whose policies changed since their table was built.
+    stale: Vec<Side>,
     claims: end::Claims,
     scratch: Scratch,
 }
@@ -96,8 +97,9 @@ impl Engine {
 
     /// The present state, for verdicts.
     pub fn publish(&mut self) -> Arc<Snapshot> {
-        if std::mem::take(&mut self.stale) {
-            self.build();
+        let stale = std::mem::take(&mut self.stale);
+        if !stale.is_empty() {
+            self.rebuild(&stale);
         }
         self.snapshot.identities = self.identities.rows.clone();
         Arc::new(self.snapshot.clone())
@@ -208,7 +210,13 @@ impl Engine {
 
     /// The new use of scopes is counted before the old one ends, so that shared ones stay.
     fn replace(&mut self, key: PolicyKey, lowered: Option<Lowered>) {
-        self.stale = true;
+        for side in [Side::Egress, Side::Ingress] {
+            let [before, after] = [self.lowered.get(&key), lowered.as_ref()]
+                .map(|lowered| lowered.and_then(|lowered| lowered.source.part(side)));
+            if before != after && !self.stale.contains(&side) {
+                self.stale.push(side);
+            }
+        }
         let before = match lowered {
             Some(lowered) => self.lowered.insert(key, lowered),
             None => self.lowered.remove(&key),
@@ -222,7 +230,28 @@ impl Engine {
         }
     }
 
-    fn build(&mut self) {
+    /// Builds the tables of these directions, and looks up anew what depends on them.
+    fn rebuild(&mut self, sides: &[Side]) {
+        let mut by_node = false;
+        for side in sides {
+            let (table, parts) = self.build(*side);
+            self.snapshot.tables[place(*side)] = Arc::new(table);
+            by_node |= !parts.nodes.is_empty();
+            by_node |= !std::mem::replace(&mut self.parts[place(*side)], parts).nodes.is_empty();
+        }
+        self.identities.rebuild(&self.cluster, &mut self.scopes, &self.parts, sides);
+        if by_node {
+            self.refresh_all_nodes();
+        }
+        if sides.contains(&Side::Egress) {
+            self.snapshot.names = AddressMap::default();
+            let addresses: Vec<IpAddr> = self.cluster.domains.addresses().collect();
+            self.refresh_names(addresses);
+        }
+    }
+
+    /// The table of a direction, from the policies of all tiers in order.
+    fn build(&self, side: Side) -> (Table, Parts) {
         let of_tier = |wanted: Tier| {
             let own = self.lowered.values().filter_map(|lowered| match &lowered.source {
                 Source::Cluster(policy) if policy.precedence().0 == wanted => {
@@ -234,7 +263,6 @@ impl Engine {
             own.sort_by_key(|(precedence, _)| *precedence);
             own.into_iter().map(|(_, lowered)| lowered).collect::<Vec<_>>()
         };
-        let (admin, baseline) = (of_tier(Tier::Admin), of_tier(Tier::Baseline));
         // Their keys are in order of namespace and name.
         let network: Vec<&Lowered> = self
             .lowered
@@ -242,17 +270,8 @@ impl Engine {
             .filter(|(key, _)| matches!(key, PolicyKey::Network(_)))
             .map(|(_, lowered)| lowered)
             .collect();
-        let scopes = self.scopes.len();
-        let built = [Side::Egress, Side::Ingress]
-            .map(|side| table::build(side, &admin, &network, &baseline, scopes));
-        let [(egress, egress_parts), (ingress, ingress_parts)] = built;
-        self.snapshot.tables = [Arc::new(egress), Arc::new(ingress)];
-        self.parts = [egress_parts, ingress_parts];
-        self.identities.rebuild(&self.cluster, &mut self.scopes, &self.parts);
-        self.refresh_all_nodes();
-        self.snapshot.names = AddressMap::default();
-        let addresses: Vec<IpAddr> = self.cluster.domains.addresses().collect();
-        self.refresh_names(addresses);
+        let (admin, baseline) = (of_tier(Tier::Admin), of_tier(Tier::Baseline));
+        table::build(side, &admin, &network, &baseline, self.scopes.len())
     }
 }
 
@@ -287,4 +306,4 @@ fn cluster_peers(peers: &[ClusterPeer]) -> Vec<Scope> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -7,6 +7,9 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use ipnet::IpNet;
+
+use crate::domain::Name;
 use crate::label::Labels;
 use crate::network_policy::{NetworkPolicy, Peer, PortMatch, PortRange, Protocol, Rule};
 use crate::packet::Transport;
@@ -25,7 +28,7 @@ pub struct Connection {
 }
 
 /// An end of a connection.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     /// A pod.
     Pod(Pod),
@@ -33,25 +36,33 @@ pub enum End {
     Address(IpAddr),
     /// A node: policies see its addresses, and cluster-wide ones its labels.
     Node {
+        /// Name of the node.
+        name: Arc<str>,
         /// Labels of the node.
         labels: Labels,
         /// Addresses of the node.
         addresses: Vec<IpAddr>,
     },
+    /// Something outside the cluster that is known by its name, and may have any address.
+    Name(Name),
     /// Something of which not even the address is known: only a rule for everyone admits it.
     Unknown,
 }
 
 /// What policies can see of a pod.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pod {
     /// Namespace.
     pub namespace: Arc<str>,
+    /// Name; `None` where any pod of a workload is meant.
+    pub name: Option<Arc<str>>,
+    /// The node that it runs on, if that is known.
+    pub node: Option<Arc<str>>,
     /// Labels of the namespace; `kubernetes.io/metadata.name` is among them.
     pub namespace_labels: Labels,
     /// Labels of the pod.
     pub labels: Labels,
-    /// Addresses of the pod.
+    /// Addresses of the pod; where none is known it may have any.
     pub addresses: Vec<IpAddr>,
     /// Named container ports.
     pub ports: Vec<(Arc<str>, Protocol, u16)>,
@@ -208,10 +219,13 @@ pub(crate) fn applies(policy: &NetworkPolicy, pod: &Pod) -> bool {
 }
 
 fn admits(policy: &NetworkPolicy, rule: &Rule, question: &Question<'_>) -> bool {
-    let peers = rule.peers.as_ref();
     let ports = rule.ports.as_ref();
-    peers.is_none_or(|peers| peers.iter().any(|one| peer_matches(policy, one, question.peer)))
+    peers_match(policy, rule, question.peer)
         && ports.is_none_or(|ports| ports.iter().any(|port| port_matches(port, question)))
+}
+
+pub(crate) fn peers_match(policy: &NetworkPolicy, rule: &Rule, end: &End) -> bool {
+    rule.peers.as_ref().is_none_or(|peers| peers.iter().any(|peer| peer_matches(policy, peer, end)))
 }
 
 pub(crate) fn peer_matches(policy: &NetworkPolicy, peer: &Peer, end: &End) -> bool {
@@ -223,21 +237,25 @@ pub(crate) fn peer_matches(policy: &NetworkPolicy, peer: &Peer, end: &End) -> bo
             };
             namespace && pods.as_ref().is_none_or(|selector| selector.matches(&pod.labels))
         }
-        (Peer::Pods { .. }, End::Address(_) | End::Node { .. } | End::Unknown) => false,
-        (Peer::Block { cidr, except }, end) => addresses(end).any(|address| {
-            cidr.contains(&address) && !except.iter().any(|out| out.contains(&address))
-        }),
+        (Peer::Pods { .. }, End::Address(_) | End::Node { .. } | End::Name(_) | End::Unknown) => {
+            false
+        }
+        (Peer::Block { cidr, except }, end) => is_in(end, cidr, except),
     }
 }
 
-pub(crate) fn addresses(end: &End) -> impl Iterator<Item = IpAddr> {
-    let (several, single) = match end {
-        End::Pod(pod) => (pod.addresses.as_slice(), None),
-        End::Node { addresses, .. } => (addresses.as_slice(), None),
-        End::Address(address) => (Default::default(), Some(*address)),
-        End::Unknown => (Default::default(), None),
+/// Whether an end is known to be in a block. One that may have any address is in none for sure: not even a block
+/// of all addresses holds pods with every network plugin.
+pub(crate) fn is_in(end: &End, block: &IpNet, except: &[IpNet]) -> bool {
+    let holds = |address: &IpAddr| {
+        block.contains(address) && !except.iter().any(|out| out.contains(address))
     };
-    several.iter().copied().chain(single)
+    match end {
+        End::Pod(pod) => pod.addresses.iter().any(holds),
+        End::Node { addresses, .. } => addresses.iter().any(holds),
+        End::Address(address) => holds(address),
+        End::Name(_) | End::Unknown => false,
+    }
 }
 
 pub(crate) fn port_matches(port: &PortMatch, question: &Question<'_>) -> bool {

@@ -114,17 +114,17 @@ impl Finding {
 // === impl RuleId ===
 
 impl RuleId {
-    pub(crate) fn of_network(policy: &NetworkPolicy, index: usize) -> Self {
+    /// The rule at `index` of its direction.
+    pub fn of_network(policy: &NetworkPolicy, index: usize) -> Self {
         let (tier, object) = (Tier::NetworkPolicy, Object::of_network(policy));
         Self { tier, object, index, name: None, action: Action::Accept }
     }
 
     /// The rule with the action that is written.
-    pub(crate) fn of_cluster(policy: &ClusterPolicy, index: usize, rule: &ClusterRule) -> Self {
-        let (name, kind) = (policy.name.clone(), policy.kind.clone());
+    pub fn of_cluster(policy: &ClusterPolicy, index: usize, rule: &ClusterRule) -> Self {
         Self {
             tier: policy.precedence().0,
-            object: Object { namespace: None, name, kind },
+            object: Object::of_cluster(policy),
             index,
             name: rule.name.clone(),
             action: rule.action,
@@ -135,11 +135,17 @@ impl RuleId {
 // === impl Object ===
 
 impl Object {
-    pub(crate) fn of_network(policy: &NetworkPolicy) -> Self {
+    /// The object that the policy came from.
+    pub fn of_network(policy: &NetworkPolicy) -> Self {
         Self {
             namespace: Some(policy.namespace.clone()),
             name: policy.name.clone(),
             kind: policy.kind.clone(),
         }
+    }
+
+    /// The object that the policy came from.
+    pub fn of_cluster(policy: &ClusterPolicy) -> Self {
+        Self { namespace: None, name: policy.name.clone(), kind: policy.kind.clone() }
     }
 }

@@ -8,10 +8,12 @@
 //! DomainCache ──────────────────┘  Engine  -> Snapshot      compiled: verdicts without lock or allocation
 //! ```
 //!
-//! [`evaluate()`] is the part for NetworkPolicies alone, between given ends.
+//! [`evaluate()`] is the part for NetworkPolicies alone, between given ends. [`Policies::connectivity`] asks for
+//! everything that may pass between two ends at once.
 
 pub mod cluster;
 pub mod cluster_policy;
+pub mod connectivity;
 pub mod domain;
 pub mod engine;
 pub mod evaluate;
@@ -21,11 +23,14 @@ pub mod naive;
 pub mod network_policy;
 pub mod packet;
 pub mod selector;
+pub mod space;
+pub mod transports;
 
 pub use cluster::Cluster;
 pub use cluster_policy::{
     Action, ClusterPeer, ClusterPolicy, ClusterPort, ClusterRule, PodSet, Tier,
 };
+pub use connectivity::{Connectivity, Part};
 pub use domain::{DomainCache, Pattern};
 pub use engine::{Engine, Outcome, Ruling, Snapshot};
 pub use evaluate::{Connection, Decision, End, Pod, Reason, Side, Verdict, evaluate};
@@ -35,3 +40,5 @@ pub use naive::Policies;
 pub use network_policy::{NetworkPolicy, Peer, PortMatch, PortRange, Protocol, Rule};
 pub use packet::{Packet, Transport};
 pub use selector::{Operator, Requirement, Selector};
+pub use space::AddressRange;
+pub use transports::Transports;

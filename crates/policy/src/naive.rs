@@ -7,21 +7,26 @@
 //! Baseline is for pods that no NetworkPolicy isolates in that direction. The text ("not selected by any
 //! NetworkPolicy") can be read per pod too; per direction is what NetworkPolicy itself calls isolation.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::time::Duration;
+
+use ipnet::IpNet;
 
 use crate::cluster::{self, Cluster};
 use crate::cluster_policy::{
     Action, ClusterPeer, ClusterPolicy, ClusterPort, ClusterRule, Effective, PodSet, Tier,
 };
-use crate::domain::{Asker, DomainCache};
+use crate::domain::{Asker, DomainCache, Pattern};
 use crate::evaluate::{
-    self, Connection, End, Judgement, Pod, Question, Side, addresses, name_matches, port_matches,
+    self, Connection, End, Judgement, Pod, Question, Side, is_in, name_matches, port_matches,
 };
 use crate::explanation::{Decider, Explanation, Finding, Object, RuleId};
 use crate::label::Labels;
-use crate::network_policy::NetworkPolicy;
+use crate::network_policy::{NetworkPolicy, Peer};
 use crate::packet::Packet;
 
+mod connectivity;
 mod nearest;
 
 /// Policies in their order, and what names were resolved to.
@@ -63,17 +68,66 @@ impl<'a> Policies<'a> {
         Self { domains: Some(domains), now, ..self }
     }
 
+    /// Those of them that select `end`: asked about it, they decide as all of them do.
+    #[must_use]
+    pub fn selecting(&self, end: &End) -> Self {
+        let (mut network, mut cluster) = (Vec::new(), Vec::new());
+        if let End::Pod(pod) = end {
+            let own = |policy: &&NetworkPolicy| policy.namespace < pod.namespace;
+            let first = self.network.partition_point(own);
+            let here = self.network[first..].iter();
+            let here = here.take_while(|policy| policy.namespace == pod.namespace);
+            network = here.copied().filter(|policy| evaluate::applies(policy, pod)).collect();
+            let all = self.cluster.iter().copied();
+            cluster = all.filter(|policy| set_matches(&policy.subject, pod)).collect();
+        }
+        Self { network, cluster, domains: self.domains, now: self.now }
+    }
+
+    /// The NetworkPolicies, by namespace and name.
+    pub fn network(&self) -> &[&'a NetworkPolicy] {
+        &self.network
+    }
+
+    /// The cluster-wide policies, in their order.
+    pub fn cluster(&self) -> &[&'a ClusterPolicy] {
+        &self.cluster
+    }
+
+    /// The blocks of addresses that they tell apart.
+    pub fn blocks(&self) -> BTreeSet<IpNet> {
+        let rules = |side| self.network.iter().filter_map(move |policy| policy.rules(side));
+        let rules = [Side::Egress, Side::Ingress].into_iter().flat_map(rules).flatten();
+        let peers = rules.flat_map(|rule| rule.peers.iter().flatten());
+        let mut blocks = BTreeSet::new();
+        for peer in peers {
+            if let Peer::Block { cidr, except } = peer {
+                blocks.insert(*cidr);
+                blocks.extend(except);
+            }
+        }
+        let rules =
+            self.cluster.iter().flat_map(|policy| policy.egress.iter().chain(&policy.ingress));
+        for peer in rules.flat_map(|rule| &rule.peers) {
+            if let ClusterPeer::Networks(networks) = peer {
+                blocks.extend(networks);
+            }
+        }
+        blocks
+    }
+
     /// Evaluates a connection between given ends.
     pub fn explain(&self, connection: &Connection) -> Explanation {
-        let find = |side| {
-            let question = connection.question(side);
-            let nodes = match question.peer {
-                End::Node { labels, .. } => vec![labels],
-                End::Pod(_) | End::Address(_) | End::Unknown => Vec::new(),
-            };
-            self.find(&Asked { question, nodes, asker: Asker::Node })
-        };
-        Explanation { egress: find(Side::Egress), ingress: find(Side::Ingress) }
+        let finding = |side| self.finding(side, connection);
+        Explanation { egress: finding(Side::Egress), ingress: finding(Side::Ingress) }
+    }
+
+    /// Evaluates one direction of a connection between given ends.
+    pub fn finding(&self, side: Side, connection: &Connection) -> Finding {
+        match free(side, &connection.source, &connection.destination) {
+            Some(by) => Finding::allowed(by),
+            None => self.find(&Asked::between(connection.question(side))),
+        }
     }
 
     fn find(&self, asked: &Asked<'_>) -> Finding {
@@ -140,17 +194,31 @@ impl<'a> Policies<'a> {
             (ClusterPeer::Nodes(selector), _) => {
                 asked.nodes.iter().any(|labels| selector.matches(labels))
             }
-            (ClusterPeer::Networks(networks), end) => addresses(end)
-                .any(|address| networks.iter().any(|network| network.contains(&address))),
-            (ClusterPeer::Domains(patterns), end) => {
-                let named = action == Action::Accept && asked.question.side == Side::Egress;
-                let Some(domains) = self.domains.filter(|_| named) else { return false };
-                addresses(end).any(|address| {
-                    patterns
-                        .iter()
-                        .any(|pattern| domains.holds(pattern, address, &asked.asker, self.now))
-                })
+            (ClusterPeer::Networks(networks), end) => {
+                let may_be_in = |network: &IpNet| {
+                    action == Action::Deny && network.prefix_len() == 0 && may_be_anywhere(end)
+                };
+                networks.iter().any(|network| is_in(end, network, &[]) || may_be_in(network))
             }
+            (ClusterPeer::Domains(patterns), end) => {
+                action == Action::Accept
+                    && asked.question.side == Side::Egress
+                    && patterns.iter().any(|pattern| self.is_named(pattern, end, &asked.asker))
+            }
+        }
+    }
+
+    /// Whether names that the pattern means lead to `end`.
+    fn is_named(&self, pattern: &Pattern, end: &End, asker: &Asker) -> bool {
+        let holds = |address: &IpAddr| {
+            self.domains.is_some_and(|known| known.holds(pattern, *address, asker, self.now))
+        };
+        match end {
+            End::Name(name) => pattern.matches(name),
+            End::Pod(pod) => pod.addresses.iter().any(holds),
+            End::Node { addresses, .. } => addresses.iter().any(holds),
+            End::Address(address) => holds(address),
+            End::Unknown => false,
         }
     }
 
@@ -166,6 +234,44 @@ impl<'a> Policies<'a> {
             }
         };
         Some(Finding { allowed, by, nearest: None })
+    }
+}
+
+// === impl Asked ===
+
+impl<'a> Asked<'a> {
+    /// A question between given ends.
+    fn between(question: Question<'a>) -> Self {
+        let nodes = match question.peer {
+            End::Node { labels, .. } => vec![labels],
+            End::Pod(_) | End::Address(_) | End::Name(_) | End::Unknown => Vec::new(),
+        };
+        Self { question, nodes, asker: Asker::Node }
+    }
+}
+
+/// Whether the end has an address that is not known: a denial of all addresses denies it.
+fn may_be_anywhere(end: &End) -> bool {
+    match end {
+        End::Pod(pod) => pod.addresses.is_empty(),
+        End::Name(_) => true,
+        End::Node { .. } | End::Address(_) | End::Unknown => false,
+    }
+}
+
+/// Why no policy is asked about a side: "a pod cannot block access to itself", and "traffic to and from the
+/// node where a Pod is running is always allowed" (Kubernetes, concepts, Network Policies), of which the APIs for
+/// administrators keep the way from a node to its pods.
+fn free(side: Side, source: &End, destination: &End) -> Option<Decider> {
+    match (side, source, destination) {
+        (_, End::Pod(one), End::Pod(other)) => {
+            let same = (&one.namespace, &one.name) == (&other.namespace, &other.name);
+            (same && one.name.is_some()).then_some(Decider::Itself)
+        }
+        (Side::Ingress, End::Node { name, .. }, End::Pod(pod)) => {
+            (pod.node.as_ref() == Some(name)).then_some(Decider::OwnNode)
+        }
+        _ => None,
     }
 }
 
@@ -207,11 +313,13 @@ impl Cluster {
     }
 
     /// An end as policies see it: of a pod's addresses the one that is used.
-    fn end(&self, pod: Option<&cluster::Pod>, address: std::net::IpAddr) -> End {
+    pub(crate) fn end(&self, pod: Option<&cluster::Pod>, address: IpAddr) -> End {
         let Some(pod) = pod else { return End::Address(address) };
         let port = |port: &cluster::NamedPort| (port.name.clone(), port.protocol, port.number);
         End::Pod(Pod {
             namespace: pod.namespace.clone(),
+            name: Some(pod.name.clone()),
+            node: pod.node.clone(),
             namespace_labels: self.namespace_labels(&pod.namespace),
             labels: pod.labels.clone(),
             addresses: vec![address],

@@ -83,11 +83,18 @@ pub enum PortRange {
     Named(Arc<str>),
 }
 
+// === impl Protocol ===
+
+impl Protocol {
+    /// Every protocol that a policy can name.
+    pub const ALL: [Self; 3] = [Self::Tcp, Self::Udp, Self::Sctp];
+}
+
 // === impl NetworkPolicy ===
 
 impl NetworkPolicy {
     /// The rules of one side; `None` if the policy does not restrict it.
-    pub(crate) fn rules(&self, side: Side) -> Option<&[Rule]> {
+    pub fn rules(&self, side: Side) -> Option<&[Rule]> {
         match side {
             Side::Egress => self.egress.as_deref(),
             Side::Ingress => self.ingress.as_deref(),

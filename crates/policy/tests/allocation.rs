@@ -1,17 +1,19 @@
 //! A verdict does not allocate, by an allocator that counts.
 
-#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+#![allow(missing_docs, clippy::unwrap_used, clippy::cast_possible_truncation, reason = "a test")]
 
 #[path = "../benches/engine/world.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the benchmarks")]
 mod world;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use ipnet::Ipv4Net;
 use netenf_policy::domain::{Answer, Asker, Data, Record, Scope, Settings};
 use netenf_policy::{
-    ClusterPeer, ClusterPort, DomainCache, Engine, Packet, Pattern, PodSet, Protocol, Selector,
-    Transport,
+    ClusterPeer, ClusterPort, DomainCache, Engine, NetworkPolicy, Packet, Pattern, Peer, PodSet,
+    PortMatch, PortRange, Protocol, Rule, Selector, Transport,
 };
 use world::{Shape, Size, address, cluster, cluster_policy};
 
@@ -70,4 +72,46 @@ fn a_verdict_does_not_allocate() {
     assert!(allowed > 1_000 && denied > 1_000, "{allowed} allowed, {denied} denied");
     let measured = allocation_counter::measure(|| drop(std::hint::black_box(Box::new(1))));
     assert_eq!(measured.count_total, 1, "the allocator counts");
+}
+
+/// A policy as large as few are: 100 rules of 100 blocks, each without another, and 100 wide ranges of ports.
+fn large() -> NetworkPolicy {
+    let cidr = |rule: u32, peer: u32| {
+        let network = Ipv4Net::new((0x0B00_0000 + (rule * 100 + peer) * 256).into(), 24).unwrap();
+        let except = Ipv4Net::new(network.network(), 25).unwrap();
+        Peer::Block { cidr: network.into(), except: vec![except.into()] }
+    };
+    let port = |rule: u32, port: u32| {
+        let first = (rule * 331 + port * 7) as u16;
+        PortMatch {
+            protocol: Protocol::Tcp,
+            range: PortRange::Numbers(first, u16::MAX - first / 2),
+        }
+    };
+    let rule = |rule| Rule {
+        peers: Some((0..100).map(|peer| cidr(rule, peer)).collect()),
+        ports: Some((0..100).map(|at| port(rule, at)).collect()),
+    };
+    NetworkPolicy {
+        kind: "NetworkPolicy".into(),
+        namespace: "namespace-0".into(),
+        name: "large".into(),
+        pods: Selector::default(),
+        ingress: None,
+        egress: Some((0..100).map(rule).collect()),
+    }
+}
+
+/// Its rows are bounded by its blocks and ports: it takes a few times its own size, not their product.
+#[test]
+fn a_large_policy_takes_little() {
+    let size = Size { pods: 2_000, cluster_policies: 0, network_policies: 0 };
+    let mut engine = Engine::new(cluster(size, Shape::Mixed));
+    let policy = Arc::new(large());
+    let measured = allocation_counter::measure(|| {
+        engine.apply_network_policy(policy);
+        drop(engine.publish());
+    });
+    let (peak, kept) = (measured.bytes_max / 1_000_000, measured.bytes_current / 1_000_000);
+    assert!(peak < 10 && kept < 5, "{peak} MB at most, {kept} MB kept");
 }

@@ -46,14 +46,11 @@ impl<'a> Traffic<'a> {
         self.denied.is_empty()
     }
 
-    /// Connections, each once, though both of its ends may deny it.
+    /// Connections, each once, though both of its ends may deny it: what is denied of one stands together.
     fn count(&self, wanted: impl Fn(Option<&UncoveredPeer>) -> bool) -> u64 {
-        let mut edges: Vec<&SeenEdge> = Vec::new();
-        for (one, _) in self.denied.iter().filter(|(_, item)| wanted(*item)) {
-            if !edges.contains(&&one.edge) {
-                edges.push(&one.edge);
-            }
-        }
+        let denied = self.denied.iter().filter(|(_, item)| wanted(*item));
+        let mut edges: Vec<&SeenEdge> = denied.map(|(one, _)| &one.edge).collect();
+        edges.dedup();
         edges.iter().map(|edge| edge.count).sum()
     }
 

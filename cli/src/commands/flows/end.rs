@@ -1,88 +1,14 @@
-//! Ends as a person names them (DESIGN D8), matched against what a source reported.
+//! Ends that a person names, matched against what a source reported.
 
-use std::fmt;
-use std::net::IpAddr;
-
-use ipnet::IpNet;
 use netenf_api::PeerRef;
 use netenf_k8s::{Index, render};
 use netenf_learn::{End, Entities, Network, PodName, Timestamp};
 
-use crate::error::CommandError;
-
-/// What a person means by an end.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Pattern {
-    /// `[NAMESPACE/]KIND/NAME`.
-    Workload { namespace: Option<String>, kind: String, name: String },
-    /// `[NAMESPACE/]pod/NAME`.
-    Pod { namespace: Option<String>, name: String },
-    /// `namespace/NAME`.
-    Namespace(String),
-    /// `node/NAME`, or an address of a node.
-    Node(String),
-    /// An address or a range.
-    Block(IpNet),
-    /// A domain name.
-    Name(String),
-    /// `world`.
-    World,
-    /// `apiserver`.
-    ApiServer,
-    /// `host`: any node.
-    Host,
-}
+use crate::wiring::end::Pattern;
 
 // === impl Pattern ===
 
 impl Pattern {
-    /// Understands `text`.
-    pub(crate) fn parse(text: &str, namespace: Option<&str>) -> Result<Self, CommandError> {
-        match text {
-            "world" | "external" => return Ok(Self::World),
-            "apiserver" | "kube-apiserver" => return Ok(Self::ApiServer),
-            "host" | "node" => return Ok(Self::Host),
-            _ => {}
-        }
-        if let Ok(block) = text.parse::<IpNet>() {
-            return Ok(Self::Block(block));
-        }
-        if let Ok(address) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
-            return Ok(Self::Block(address.into()));
-        }
-        match text.split('/').collect::<Vec<_>>().as_slice() {
-            ["namespace" | "ns", name] => Ok(Self::Namespace((*name).to_owned())),
-            ["node" | "no", name] => Ok(Self::Node((*name).to_owned())),
-            ["pod" | "pods" | "po", name] => {
-                Ok(Self::Pod { namespace: namespace.map(str::to_owned), name: (*name).to_owned() })
-            }
-            [namespace, "pod" | "pods" | "po", name] => {
-                Ok(Self::Pod { namespace: Some((*namespace).to_owned()), name: (*name).to_owned() })
-            }
-            [address, length]
-                if length.parse::<u32>().is_ok() && address.contains(['.', ':']) =>
-            {
-                Err(CommandError::usage(format!("{text:?} is no range of addresses"))
-                    .hint("write a range such as 10.0.0.0/24 or fd00::/64"))
-            }
-            [_, _] | [_, _, _] => {
-                let fallback = namespace.or(Some("*"));
-                let workload = crate::wiring::workload(text, fallback)?;
-                let namespace = Some(workload.namespace.to_string()).filter(|namespace| namespace != "*");
-                Ok(Self::Workload { namespace, kind: workload.kind.to_string(), name: workload.name.to_string() })
-            }
-            // Nobody's domain ends in a number.
-            [name] if name.rsplit('.').next().is_some_and(|last| last.parse::<u32>().is_ok()) => {
-                Err(CommandError::usage(format!("{text:?} is no address"))
-                    .hint("write an address such as 10.0.0.12, or a range such as 10.0.0.0/24"))
-            }
-            [name] if name.contains('.') => Ok(Self::Name(name.trim_end_matches('.').to_ascii_lowercase())),
-            _ => Err(CommandError::usage(format!("{text:?} names no end of a flow")).hint(
-                "write KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address, a CIDR, a domain name, world, host or apiserver",
-            )),
-        }
-    }
-
     /// Whether `end` is meant.
     pub(crate) fn matches(&self, end: &End, index: &Index, time: Option<Timestamp>) -> bool {
         let endpoint = &*end.endpoint;
@@ -127,31 +53,6 @@ impl Pattern {
                     || is(Entities::REMOTE_NODE)
                     || matches!(endpoint.network, Some(Network::Host(_)))
             }
-        }
-    }
-}
-
-/// As a person may write it.
-impl fmt::Display for Pattern {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = |namespace: &Option<String>| {
-            namespace.as_ref().map_or(String::new(), |n| format!("{n}/"))
-        };
-        match self {
-            Self::Workload { namespace, kind, name } => {
-                write!(formatter, "{}{}/{name}", place(namespace), kind.to_ascii_lowercase())
-            }
-            Self::Pod { namespace, name } => write!(formatter, "{}pod/{name}", place(namespace)),
-            Self::Namespace(name) => write!(formatter, "namespace/{name}"),
-            Self::Node(name) => write!(formatter, "node/{name}"),
-            Self::Block(block) if block.prefix_len() == block.max_prefix_len() => {
-                block.addr().fmt(formatter)
-            }
-            Self::Block(block) => block.fmt(formatter),
-            Self::Name(name) => formatter.write_str(name),
-            Self::World => formatter.write_str("world"),
-            Self::ApiServer => formatter.write_str("apiserver"),
-            Self::Host => formatter.write_str("host"),
         }
     }
 }
@@ -225,6 +126,3 @@ pub(crate) fn describe(end: &End) -> String {
         (None, None, None) => "unknown".to_owned(),
     }
 }
-
-#[cfg(test)]
-mod tests;

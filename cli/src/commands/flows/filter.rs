@@ -9,9 +9,9 @@ use netenf_k8s::Index;
 use netenf_learn::classify::{Class, Skip, classify};
 use netenf_learn::{Direction, End, Observation, Reporter, Timestamp, Transport, Verdict};
 
-use super::end::Pattern;
 use crate::clock;
 use crate::error::CommandError;
+use crate::wiring::end::Pattern;
 
 /// The filters as typed. `--not` before a filter makes it its `not_` twin (see `args::spelled_as_plugin`).
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -153,8 +153,8 @@ impl Filter {
             args.not_direction.iter().copied().map(Test::Direction).collect(),
         );
         let now = clock::now();
-        filter.since = args.since.as_deref().map(|text| point(text, now)).transpose()?;
-        filter.until = args.until.as_deref().map(|text| point(text, now)).transpose()?;
+        filter.since = args.since.as_deref().map(|text| clock::point(text, now)).transpose()?;
+        filter.until = args.until.as_deref().map(|text| clock::point(text, now)).transpose()?;
         Ok(filter)
     }
 
@@ -328,21 +328,6 @@ fn protocol_name(text: &str) -> Result<String, String> {
         return Ok(name);
     }
     Err(format!("write {} or a number from 0 to 255", NAMES.join(", ").to_ascii_lowercase()))
-}
-
-/// A time, or how long before `now`.
-fn point(text: &str, now: Time) -> Result<Timestamp, CommandError> {
-    let ago = |seconds: i64| Time::from_second(now.as_second().checked_sub(seconds)?).ok();
-    let time = match (text.parse::<Time>(), clock::seconds(text)) {
-        (Ok(time), _) => Some(time),
-        (Err(_), Ok(seconds)) => ago(seconds),
-        (Err(_), Err(_)) => None,
-    };
-    let nanos = time.and_then(|time| i64::try_from(time.as_nanosecond()).ok());
-    nanos.map(Timestamp).ok_or_else(|| {
-        CommandError::usage(format!("{text:?} is no time"))
-            .hint("write a time such as 2026-09-01T10:00:00Z, or an age such as 5m, 2h or 3d")
-    })
 }
 
 #[cfg(test)]

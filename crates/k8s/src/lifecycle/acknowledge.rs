@@ -1,7 +1,7 @@
 //! Violations that a person knows about: they stay denied and are not reported again.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use netenf_api::violation::MAX_VIOLATIONS;
+use netenf_api::violation::{MAX_REASON, MAX_VIOLATIONS};
 use netenf_api::{AcknowledgedViolation, WorkloadNetworkPolicy, WorkloadNetworkPolicyStatus, key};
 
 use super::identifier;
@@ -96,6 +96,10 @@ fn take(
     id: &str,
     acknowledgement: &Acknowledgement<'_>,
 ) -> Result<AcknowledgedViolation, Reason> {
+    let length = acknowledgement.reason.chars().count();
+    if length > MAX_REASON {
+        return Err(Reason::LongReason { length });
+    }
     let empty = WorkloadNetworkPolicyStatus::default();
     let status = policy.status.as_ref().unwrap_or(&empty);
     let ids = status.violations.iter().map(|violation| violation.id.as_str());
@@ -116,14 +120,12 @@ fn take(
 }
 
 fn explain(status: &WorkloadNetworkPolicyStatus, id: &str, reason: Reason) -> Reason {
-    let acknowledged = status.acknowledged_violations.iter();
-    match reason {
-        Reason::UnknownId { .. }
-            if acknowledged.map(|entry| &entry.violation.id).any(|known| known == id) =>
-        {
-            Reason::AlreadyAcknowledged { id: id.to_owned() }
+    let mut acknowledged = status.acknowledged_violations.iter().map(|entry| &entry.violation.id);
+    match (&reason, acknowledged.find(|known| identifier::is_named(known, id))) {
+        (Reason::UnknownId { .. }, Some(known)) => {
+            Reason::AlreadyAcknowledged { id: known.clone() }
         }
-        other => other,
+        _ => reason,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Why a step of the lifecycle was refused, and what a person can do about it.
 
 use ipnet::IpNet;
+use netenf_api::violation::MAX_REASON;
 use netenf_api::{Backend, Mode, Protocol};
 
 use super::resource::Key;
@@ -173,6 +174,12 @@ pub enum Reason {
         /// Id of the violation.
         id: String,
     },
+    /// The reason of the acknowledgement is longer than the API takes.
+    #[error("the reason has {length} characters, and {MAX_REASON} are the most")]
+    LongReason {
+        /// Number of characters that were given.
+        length: usize,
+    },
     /// The revision is of another kind of object.
     #[error("revision {number} is a {kind}")]
     OtherKind {
@@ -265,6 +272,7 @@ impl Reason {
             Self::AlreadyAcknowledged { .. } => {
                 "its reason stands in status.acknowledgedViolations"
             }
+            Self::LongReason { .. } => "say it shorter, and link to what says more",
             Self::OtherKind { .. } => "promote or demote first, then roll back",
             Self::OtherBackend { .. } | Self::OtherObject { .. } => {
                 "choose another revision of `history`"

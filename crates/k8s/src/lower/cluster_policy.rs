@@ -74,7 +74,7 @@ impl Lowering {
     /// Tells what is wrong around the rules and changes nothing.
     fn identity(&mut self, object: &object::ClusterPolicy, spec: &Field<'_>) {
         for stranger in spec.strangers(self.kind.fields()).unwrap_or_default() {
-            self.told.report(&stranger, "the API server drops it, and it is not asked");
+            self.told.report(&stranger, "the API server drops it, so it has no effect");
         }
         if self.kind == ClusterKind::BaselineAdminNetworkPolicy && object.name() != "default" {
             let what = "is refused by the API, being not \"default\"".to_owned();

@@ -1,3 +1,4 @@
+use netenf_api::{Violation, ViolationReason, WorkloadNetworkPolicy};
 use netenf_learn::proposal::Peer;
 use netenf_policy::Labels;
 use rstest::rstest;
@@ -92,7 +93,7 @@ fn seen_traffic_is_judged_by_real_semantics(
     #[case] edge: SeenEdge,
     #[case] expected: bool,
 ) {
-    let found = denied(&index(), &[egress(&rules)], &[], std::slice::from_ref(&edge));
+    let found = denied(&index(), &[egress(&rules)], std::slice::from_ref(&edge));
     assert_eq!(!found.is_empty(), expected, "{found:?}");
     if let [one] = found.as_slice() {
         assert_eq!(one.policy, ("shop".to_owned(), "deployment-web-egress".to_owned()));
@@ -107,13 +108,11 @@ fn another_policy_may_allow_it() {
     let none = egress(&json!([]));
     let mut other = egress(&json!([{}]));
     "hand-written".clone_into(&mut other.name);
-    assert_eq!(denied(&index(), &[none.clone(), other], &[], &edges), []);
-    let native = serde_json::from_value(
-        json!({"podSelector": {}, "policyTypes": ["Egress"], "egress": [{}]}),
-    )
-    .unwrap();
-    let (native, _) = lower::network_policy("NetworkPolicy", "shop", "open", &native);
-    assert_eq!(denied(&index(), &[none], &[native], &edges), []);
+    assert_eq!(denied(&index(), &[none.clone(), other], &edges), []);
+    let native = "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: open, namespace: shop}, \
+        spec: {podSelector: {}, policyTypes: [Egress], egress: [{}]}}";
+    let native = Index::of(crate::object::read("test", native).0);
+    assert_eq!(denied(&native, &[none], &edges), []);
 }
 
 #[test]
@@ -129,17 +128,17 @@ fn istio_policies_judge_identities_at_the_server() {
     let mut caller = kind("ServiceAccount", Some("web"), None);
     caller.peer.identity = Some("cluster.local/ns/shop/sa/web".into());
     let edges = [edge(caller, pod("db"), 5432)];
-    assert_eq!(denied(&index(), &[spec("cluster.local/ns/shop/sa/web")], &[], &edges), []);
-    let found = denied(&index(), &[spec("cluster.local/ns/shop/sa/other")], &[], &edges);
+    assert_eq!(denied(&index(), &[spec("cluster.local/ns/shop/sa/web")], &edges), []);
+    let found = denied(&index(), &[spec("cluster.local/ns/shop/sa/other")], &edges);
     assert_eq!((found.len(), found[0].direction), (1, Direction::Ingress));
     // Over plain text there is no identity, which not even `*` admits; a prefix or suffix less so.
     for anyone in ["*", "cluster.local/*", "*/sa/web"] {
-        assert_eq!(denied(&index(), &[spec(anyone)], &[], &edges), [], "{anyone}");
+        assert_eq!(denied(&index(), &[spec(anyone)], &edges), [], "{anyone}");
         let plain = [edge(pod("web"), pod("db"), 5432)];
-        assert_eq!(denied(&index(), &[spec(anyone)], &[], &plain).len(), 1, "{anyone}");
+        assert_eq!(denied(&index(), &[spec(anyone)], &plain).len(), 1, "{anyone}");
     }
     let elsewhere = [edge(pod("web"), pod("api"), 5432)];
-    assert_eq!(denied(&index(), &[spec("x")], &[], &elsewhere), []);
+    assert_eq!(denied(&index(), &[spec("x")], &elsewhere), []);
 }
 
 fn denied_once(port: u16) -> Denied {
@@ -147,6 +146,7 @@ fn denied_once(port: u16) -> Denied {
         policy: ("shop".to_owned(), "deployment-web-egress".to_owned()),
         direction: Direction::Egress,
         edge: edge(pod("web"), pod("db"), port),
+        rule: None,
     }
 }
 
@@ -203,6 +203,19 @@ fn a_recurrence_adds_to_its_record_and_an_acknowledged_one_stays_acknowledged() 
 }
 
 #[test]
+fn violations_of_one_id_are_one_and_the_newest_come_first() {
+    let of = |port, last| {
+        let mut one = denied_once(port);
+        one.edge.last = Some(learn::Timestamp::from_seconds(last));
+        violation(&one, Mode::Monitor).unwrap()
+    };
+    let all = gathered(vec![of(6379, 10), of(6380, 20), of(6379, 30)]);
+    let shown: Vec<_> =
+        all.iter().map(|one| (one.dst_port, one.count, one.last_seen.0.as_second())).collect();
+    assert_eq!(shown, [(Some(6379), 6, 30), (Some(6380), 3, 20)]);
+}
+
+#[test]
 fn of_too_many_violations_the_newest_stay_and_the_rest_is_counted() {
     let mut policy = policy();
     let of = |port: u16| {
@@ -215,4 +228,83 @@ fn of_too_many_violations_the_newest_stay_and_the_rest_is_counted() {
     assert_eq!((status.violations.len(), status.violations_truncated), (100, Some(50)));
     assert_eq!(status.violations[0].dst_port, Some(150));
     assert_eq!(status.violation_count, 450);
+}
+
+/// A cluster-wide policy on the pods of `shop` with this egress rule.
+fn cluster_policy(tier: &str, rule: &str) -> Index {
+    let text = format!(
+        "{{apiVersion: policy.networking.k8s.io/v1alpha2, kind: ClusterNetworkPolicy, metadata: {{name: guard}}, spec: \
+         {{tier: {tier}, priority: 1, subject: {{namespaces: {{}}}}, egress: [{rule}]}}}}"
+    );
+    let (objects, told) = crate::object::read("test", &text);
+    assert_eq!(told, []);
+    let index = Index::of(objects);
+    assert_eq!(index.diagnostics().count(), 0);
+    index
+}
+
+/// What every tier says counts: an Accept before ours, a Deny before and not one after, since ours isolate.
+#[rstest]
+#[case::accepted_before(
+    "Admin",
+    "{action: Accept, to: [{networks: [203.0.113.0/24]}]}",
+    "[]",
+    None
+)]
+#[case::accepted_by_name(
+    "Admin",
+    "{action: Accept, to: [{domainNames: ['*.example.com']}]}",
+    "[]",
+    None
+)]
+#[case::another_name(
+    "Admin",
+    "{action: Accept, to: [{domainNames: ['*.example.org']}]}",
+    "[]",
+    Some(ViolationReason::NoRule)
+)]
+#[case::passed(
+    "Admin",
+    "{action: Pass, to: [{networks: [0.0.0.0/0]}]}",
+    "[]",
+    Some(ViolationReason::NoRule)
+)]
+#[case::denied_before(
+    "Admin",
+    "{action: Deny, to: [{networks: [203.0.113.7/32]}]}",
+    "[{}]",
+    Some(ViolationReason::DeniedByPolicy)
+)]
+#[case::not_asked("Baseline", "{action: Deny, to: [{networks: [203.0.113.7/32]}]}", "[{}]", None)]
+#[case::not_asked_either(
+    "Baseline",
+    "{action: Accept, to: [{networks: [203.0.113.7/32]}]}",
+    "[]",
+    Some(ViolationReason::NoRule)
+)]
+fn policies_of_every_tier_are_asked(
+    #[case] tier: &str,
+    #[case] rule: &str,
+    #[case] ours: &str,
+    #[case] reason: Option<ViolationReason>,
+) {
+    let mut outside = kind("External", None, Some("203.0.113.7"));
+    outside.peer.names = vec!["api.example.com".into()];
+    let edges = [edge(pod("web"), outside, 443)];
+    let ours = egress(&serde_json::from_str(ours).unwrap());
+    let found = denied(&cluster_policy(tier, rule), &[ours], &edges);
+    let records: Vec<Violation> =
+        found.iter().map(|one| violation(one, Mode::Monitor).unwrap()).collect();
+    assert_eq!(records.iter().map(|one| one.reason).collect::<Vec<_>>(), Vec::from_iter(reason));
+    let decisions = records.into_iter().filter_map(|one| one.decided_by);
+    let by_rule = decisions.filter(|one| one.rule.is_some());
+    let expected =
+        (reason == Some(ViolationReason::DeniedByPolicy)).then(|| netenf_api::Decision {
+            tier: netenf_api::Tier::Admin,
+            kind: Some("ClusterNetworkPolicy".to_owned()),
+            namespace: None,
+            name: Some("guard".to_owned()),
+            rule: Some(0),
+        });
+    assert_eq!(by_rule.collect::<Vec<_>>(), Vec::from_iter(expected));
 }

@@ -20,7 +20,7 @@ pub(super) fn of_policy(place: &str, document: &Value, policy: &NetworkPolicy) -
     let (namespace, name) = (policy.metadata.namespace.as_deref(), policy.metadata.name.as_deref());
     let object =
         format!("NetworkPolicy {}/{}", namespace.unwrap_or("default"), name.unwrap_or("?"));
-    let message = "is not known: the API server drops it, and it is not asked";
+    let message = "is not known: the API server drops it, so it has no effect";
     let tell = |path| Diagnostic {
         place: format!("{place}: {object}: {path}"),
         message: message.to_owned(),

@@ -123,6 +123,7 @@ fn denied() -> Vec<Denied> {
     let edge = |destination, port, count| Denied {
         policy: ("shop".to_owned(), "deployment-web-egress".to_owned()),
         direction: Direction::Egress,
+        rule: None,
         edge: learn::proposal::SeenEdge {
             source: end(named("Deployment", "web")),
             destination: end(destination),

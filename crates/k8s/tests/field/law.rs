@@ -125,7 +125,7 @@ fn allows(proposal: &Proposal, client: usize, server: usize, port: u16, udp: boo
             namespace,
             labels: end.endpoint.labels.iter().cloned().collect(),
             addresses: end.address.into_iter().collect(),
-            ports: Vec::new(),
+            ..Pod::default()
         })
     };
     let protocol = if udp { Protocol::Udp } else { Protocol::Tcp };

@@ -150,7 +150,7 @@ fn violations(case: &Path, outcome: &mut Outcome) -> String {
         })
         .collect();
     let index = index(case, &wanted(case));
-    let denied = monitor::judge(&index, &guards, index.policies(), outcome);
+    let denied = monitor::judge(&index, &guards, outcome);
     for mut policy in policies {
         let mode = policy.spec.mode;
         let own = denied.iter().filter(|one| Some(&one.policy.1) == policy.metadata.name.as_ref());

@@ -321,7 +321,7 @@ impl Member {
                 .collect(),
             labels: self.labels(),
             addresses: vec![self.address],
-            ports: Vec::new(),
+            ..Pod::default()
         })
     }
 }

@@ -31,7 +31,8 @@ pub enum Shape {
 
 const NAMESPACES: u32 = 200;
 
-fn labels<const N: usize>(labels: [(&str, String); N]) -> Labels {
+/// Labels by key and value.
+pub fn labels<const N: usize>(labels: [(&str, String); N]) -> Labels {
     labels.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
@@ -39,8 +40,10 @@ fn select(key: &str, value: String) -> Selector {
     Selector::of_labels(labels([(key, value)]))
 }
 
+/// The namespace of a workload: a fifth of them is in one.
 fn namespace(workload: u32) -> Arc<str> {
-    format!("namespace-{}", workload % NAMESPACES).into()
+    let index = if workload.is_multiple_of(5) { 0 } else { workload % NAMESPACES };
+    format!("namespace-{index}").into()
 }
 
 /// The address of a pod.
@@ -69,7 +72,15 @@ pub fn pod(index: u32, revision: u32) -> Pod {
     }
 }
 
-fn network_policy(index: u32) -> NetworkPolicy {
+/// A node.
+pub fn node(index: u32) -> Node {
+    let addresses = vec![IpAddr::V4(Ipv4Addr::from_bits(0xAC10_0000 + index))];
+    let labels = labels([("kubernetes.io/os", "linux".to_owned())]);
+    Node { name: format!("node-{index}").into(), labels, addresses }
+}
+
+/// A NetworkPolicy for one workload.
+pub fn network_policy(index: u32) -> NetworkPolicy {
     let peer =
         Peer::Pods { namespaces: None, pods: Some(select("app", format!("app-{}", index + 1))) };
     let port = PortMatch { protocol: Protocol::Tcp, range: PortRange::Numbers(8_080, 8_080) };
@@ -139,11 +150,8 @@ pub fn cluster(size: Size, shape: Shape) -> Cluster {
         let labels = labels([("kubernetes.io/metadata.name", name.to_string())]);
         cluster.namespaces.insert(name, labels);
     }
-    for index in 0..size.pods.div_ceil(100) {
-        let name: Arc<str> = format!("node-{index}").into();
-        let addresses = vec![IpAddr::V4(Ipv4Addr::from_bits(0xAC10_0000 + index))];
-        let labels = labels([("kubernetes.io/os", "linux".to_owned())]);
-        cluster.nodes.insert(name.clone(), Node { name, labels, addresses });
+    for node in (0..size.pods.div_ceil(100)).map(node) {
+        cluster.nodes.insert(node.name.clone(), node);
     }
     for pod in (0..size.pods).map(|index| pod(index, 0)) {
         cluster.pods.insert((pod.namespace.clone(), pod.name.clone()), pod);

@@ -181,6 +181,7 @@ impl Engine {
         self.place(address, Place { pod, nodes });
     }
 
+    /// Looks up anew the rules whose peers are nodes.
     pub(super) fn refresh_all_nodes(&mut self) {
         let addresses: Vec<IpAddr> = self.claims.nodes.keys().copied().collect();
         for address in addresses {

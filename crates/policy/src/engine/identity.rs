@@ -5,18 +5,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cluster::{Cluster, NamedPort, Pod};
+use crate::evaluate::Side;
 use crate::label::Labels;
 
 use super::row::{Row, Scratch};
 use super::scope::{Member, Scopes};
 use super::share::Chunks;
-use super::table::Parts;
+use super::table::{Parts, place};
 
-/// The rules of a class, egress first: as subject and as peer.
+/// The rules of a class in one direction: as subject and as peer.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    pub(super) subject: [Row; 2],
-    pub(super) peer: [Row; 2],
+    pub(super) subject: Row,
+    pub(super) peer: Row,
 }
 
 /// All identities and classes.
@@ -26,8 +27,8 @@ pub(super) struct Identities {
     slots: Vec<Option<Identity>>,
     free: Vec<u32>,
     classes: HashMap<Arc<[u32]>, Class>,
-    /// The rules of each identity, as snapshots see them.
-    pub(super) rows: Chunks<Arc<Rows>>,
+    /// The rules of each identity, egress first, as snapshots see them.
+    pub(super) rows: Chunks<[Arc<Rows>; 2]>,
     scratch: Scratch,
 }
 
@@ -42,7 +43,7 @@ struct Identity {
 
 #[derive(Debug)]
 struct Class {
-    rows: Arc<Rows>,
+    rows: [Arc<Rows>; 2],
     uses: u32,
 }
 
@@ -116,8 +117,14 @@ impl Identities {
         });
     }
 
-    /// Takes changed scopes and tables into account.
-    pub(super) fn rebuild(&mut self, cluster: &Cluster, scopes: &mut Scopes, parts: &[Parts; 2]) {
+    /// Takes changed scopes, and the tables of the directions that were built, into account.
+    pub(super) fn rebuild(
+        &mut self,
+        cluster: &Cluster,
+        scopes: &mut Scopes,
+        parts: &[Parts; 2],
+        built: &[Side],
+    ) {
         if let Some(changes) = scopes.take_changes() {
             let mut labels: HashMap<Arc<str>, Labels> = HashMap::new();
             self.update(parts, |identity| {
@@ -130,7 +137,9 @@ impl Identities {
             });
         }
         for (scopes, class) in &mut self.classes {
-            class.rows = combine(scopes, parts, &mut self.scratch);
+            for at in built.iter().copied().map(place) {
+                class.rows[at] = combine(scopes, &parts[at], &mut self.scratch);
+            }
         }
         for (number, identity) in (0_u32..).zip(&self.slots) {
             let class = identity.as_ref().and_then(|one| self.classes.get(&one.scopes));
@@ -156,12 +165,12 @@ impl Identities {
         }
     }
 
-    fn enter(&mut self, scopes: &Arc<[u32]>, parts: &[Parts; 2]) -> Arc<Rows> {
+    fn enter(&mut self, scopes: &Arc<[u32]>, parts: &[Parts; 2]) -> [Arc<Rows>; 2] {
         if let Some(class) = self.classes.get_mut(scopes) {
             class.uses += 1;
             return class.rows.clone();
         }
-        let rows = combine(scopes, parts, &mut self.scratch);
+        let rows = parts.each_ref().map(|parts| combine(scopes, parts, &mut self.scratch));
         self.classes.insert(scopes.clone(), Class { rows: rows.clone(), uses: 1 });
         rows
     }
@@ -176,7 +185,7 @@ impl Identities {
 }
 
 /// The rules of what is in all of these scopes.
-fn combine(scopes: &[u32], parts: &[Parts; 2], scratch: &mut Scratch) -> Arc<Rows> {
+fn combine(scopes: &[u32], parts: &Parts, scratch: &mut Scratch) -> Arc<Rows> {
     let mut union = |rows: &[Row]| {
         // A scope that is not compiled yet has no rules yet.
         let rows = scopes.iter().filter_map(|scope| rows.get(*scope as usize));
@@ -185,7 +194,5 @@ fn combine(scopes: &[u32], parts: &[Parts; 2], scratch: &mut Scratch) -> Arc<Row
         }
         scratch.take()
     };
-    let subject = [union(&parts[0].subjects), union(&parts[1].subjects)];
-    let peer = [union(&parts[0].peers), union(&parts[1].peers)];
-    Arc::new(Rows { subject, peer })
+    Arc::new(Rows { subject: union(&parts.subjects), peer: union(&parts.peers) })
 }

@@ -1,14 +1,13 @@
 //! Which rules match a port.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cluster::NamedPort;
 use crate::network_policy::{PortMatch, PortRange, Protocol};
 use crate::packet::Transport;
 
-use super::row::Row;
+use super::row::{Row, Shelf, View};
 
 /// Rules by their ports.
 #[derive(Debug, Clone, Default)]
@@ -28,8 +27,19 @@ struct OfProtocol {
     parts: Box<[Intervals]>,
 }
 
-/// The rows of a block of ports, each with the first port, in the block, from which on it holds.
-type Intervals = Box<[(u8, Row)]>;
+/// The rows of a block of ports, and from which port of the block on each holds.
+#[derive(Debug, Clone, Default)]
+struct Intervals {
+    starts: Vec<u8>,
+    rows: Shelf,
+}
+
+/// What a range does at a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Edge {
+    Begin,
+    End,
+}
 
 /// Rules by the name of a port.
 #[derive(Debug, Clone, Default)]
@@ -42,7 +52,7 @@ struct OfName {
 /// The rows that a packet's port is in.
 #[derive(Clone, Copy)]
 pub(super) struct PortRows<'a> {
-    rows: [Option<&'a Row>; 4],
+    rows: [View<'a>; 4],
     table: &'a Ports,
     named: &'a [NamedPort],
     at: Option<(Protocol, u16)>,
@@ -128,7 +138,13 @@ impl RangesOf {
                 let low = if block == from { low } else { 0 };
                 let high = if block == to { high } else { 255 };
                 match (low, high) {
-                    (0, 255) => whole[usize::from(block)].push(position),
+                    (0, 255) => {
+                        // The ranges of a rule come one after the other, and may all be wide.
+                        let rules: &mut Vec<u32> = &mut whole[usize::from(block)];
+                        if rules.last() != Some(&position) {
+                            rules.push(position);
+                        }
+                    }
                     _ => parts[usize::from(block)].push((low, high, position)),
                 }
             }
@@ -142,43 +158,46 @@ impl RangesOf {
 }
 
 fn intervals(parts: &[(u8, u8, u32)]) -> Intervals {
-    // What begins and what ends at a port, in turn.
-    let mut edges: BTreeMap<u8, [Vec<u32>; 2]> = BTreeMap::new();
-    for (low, high, position) in parts {
-        edges.entry(*low).or_default()[0].push(*position);
-        if let Some(behind) = high.checked_add(1) {
-            edges.entry(behind).or_default()[1].push(*position);
-        }
+    let edges = parts.iter().flat_map(|(low, high, position)| {
+        let end = high.checked_add(1).map(|behind| (behind, Edge::End, *position));
+        [(*low, Edge::Begin, *position)].into_iter().chain(end)
+    });
+    let mut edges: Vec<(u8, Edge, u32)> = edges.collect();
+    edges.sort_unstable();
+    // In order; a rule may have several ranges that overlap, and is in it once for each.
+    let mut open: Vec<u32> = Vec::new();
+    let mut intervals = Intervals::default();
+    for at_port in edges.chunk_by(|one, next| one.0 == next.0) {
+        let of = |wanted: Edge| {
+            let of = at_port.iter().filter(move |(_, edge, _)| *edge == wanted);
+            of.map(|(_, _, position)| *position)
+        };
+        let mut ends = of(Edge::End).peekable();
+        open.retain(|position| ends.next_if_eq(position).is_none());
+        open.extend(of(Edge::Begin));
+        #[expect(
+            clippy::stable_sort_primitive,
+            reason = "it merges two sorted parts in linear time"
+        )]
+        open.sort();
+        intervals.starts.push(at_port[0].0);
+        intervals.rows.push(&open);
     }
-    // A rule may have several ranges that overlap.
-    let mut open: BTreeMap<u32, usize> = BTreeMap::new();
-    let row = |(start, [begin, end]): (u8, [Vec<u32>; 2])| {
-        for position in begin {
-            *open.entry(position).or_default() += 1;
-        }
-        for position in end {
-            if let Entry::Occupied(mut count) = open.entry(position) {
-                *count.get_mut() -= 1;
-                if *count.get() == 0 {
-                    count.remove();
-                }
-            }
-        }
-        (start, Row::of(&open.keys().copied().collect::<Vec<_>>()))
-    };
-    edges.into_iter().map(row).collect()
+    intervals.rows.close();
+    intervals
 }
 
 // === impl OfProtocol ===
 
 impl OfProtocol {
-    fn rows(&self, port: u16) -> [Option<&Row>; 2] {
+    fn rows(&self, port: u16) -> [View<'_>; 2] {
         let [block, low] = port.to_be_bytes();
         let part = self.parts.get(usize::from(block)).and_then(|parts| {
-            let after = parts.partition_point(|(start, _)| *start <= low);
-            parts.get(after.checked_sub(1)?).map(|(_, row)| row)
+            let after = parts.starts.partition_point(|start| *start <= low);
+            parts.rows.row(after.checked_sub(1)?)
         });
-        [self.whole.get(usize::from(block)), part]
+        let whole = self.whole.get(usize::from(block)).map(Row::view);
+        [whole, part].map(Option::unwrap_or_default)
     }
 }
 
@@ -187,10 +206,10 @@ impl OfProtocol {
 impl Ports {
     /// The rows for a packet to a pod with these named ports.
     pub(super) fn rows<'a>(&'a self, transport: Transport, named: &'a [NamedPort]) -> PortRows<'a> {
-        let mut rows = [Some(&self.any), None, None, None];
+        let mut rows = [self.any.view(), View::default(), View::default(), View::default()];
         if let Some(protocol) = transport.protocol() {
             let of = &self.protocols[place(protocol)];
-            rows[1] = Some(&of.any);
+            rows[1] = of.any.view();
             if let Some(port) = transport.port() {
                 [rows[2], rows[3]] = of.rows(port);
             }
@@ -212,14 +231,16 @@ impl<'a> PortRows<'a> {
         self.all().fold(0, |bits, row| bits | row.word(word))
     }
 
-    fn all(&self) -> impl Iterator<Item = &'a Row> {
+    fn all(&self) -> impl Iterator<Item = View<'a>> {
         let Self { rows, table, named, at } = *self;
         let names = named
             .iter()
             .filter(move |port| at == Some((port.protocol, port.number)))
             .filter_map(|port| table.names.get(&port.name).map(|name| (name, port.protocol)))
-            .flat_map(|(name, protocol)| [&name.any, &name.protocols[place(protocol)]]);
-        rows.into_iter().flatten().chain(names)
+            .flat_map(|(name, protocol)| {
+                [&name.any, &name.protocols[place(protocol)]].map(Row::view)
+            });
+        rows.into_iter().chain(names)
     }
 }
 

@@ -44,6 +44,15 @@ pub(super) struct Builder {
     changes: BTreeMap<IpNet, [Vec<u32>; 2]>,
 }
 
+/// The blocks of a rule that have one CIDR.
+#[derive(Debug, Default)]
+struct Blocks {
+    count: usize,
+    /// How many of them except a prefix. Of prefixes that one block excepts none is inside another, so that
+    /// whatever is around an address counts each block once.
+    excepting: HashMap<IpNet, usize>,
+}
+
 // === impl Builder ===
 
 impl Builder {
@@ -56,21 +65,17 @@ impl Builder {
             }
             return;
         }
-        let mut by_cidr: HashMap<IpNet, Vec<HashSet<IpNet>>> = HashMap::new();
+        let mut by_cidr: HashMap<IpNet, Blocks> = HashMap::new();
         for (cidr, except) in blocks {
-            let except = except.iter().map(IpNet::trunc).collect();
-            by_cidr.entry(cidr.trunc()).or_default().push(except);
+            by_cidr.entry(cidr.trunc()).or_default().add(except);
         }
         let own: HashSet<IpNet> = by_cidr
             .iter()
-            .flat_map(|(cidr, excepts)| excepts.iter().flatten().copied().chain([*cidr]))
+            .flat_map(|(cidr, blocks)| blocks.excepting.keys().copied().chain([*cidr]))
             .collect();
         for prefix in own {
-            let inside =
-                supernets(prefix).filter_map(|cidr| by_cidr.get(&cidr)).flatten().any(|except| {
-                    except.is_empty() || !supernets(prefix).any(|out| except.contains(&out))
-                });
-            let change = usize::from(!inside);
+            let mut around = supernets(prefix).filter_map(|cidr| by_cidr.get(&cidr));
+            let change = usize::from(!around.any(|blocks| blocks.hold(prefix)));
             self.changes.entry(prefix).or_default()[change].push(position);
         }
     }
@@ -78,6 +83,26 @@ impl Builder {
     pub(super) fn build(self) -> Prefixes {
         let (v4, v6) = self.changes.into_iter().partition(|(prefix, _)| prefix.addr().is_ipv4());
         Prefixes { v4: Family::build(v4), v6: Family::build(v6) }
+    }
+}
+
+// === impl Blocks ===
+
+impl Blocks {
+    fn add(&mut self, except: &[IpNet]) {
+        self.count += 1;
+        let all: HashSet<IpNet> = except.iter().map(IpNet::trunc).collect();
+        let outermost =
+            all.iter().filter(|one| supernets(**one).skip(1).all(|out| !all.contains(&out)));
+        for prefix in outermost {
+            *self.excepting.entry(*prefix).or_default() += 1;
+        }
+    }
+
+    /// Whether one of them holds a prefix inside its CIDR.
+    fn hold(&self, prefix: IpNet) -> bool {
+        let excepting: usize = supernets(prefix).filter_map(|out| self.excepting.get(&out)).sum();
+        excepting < self.count
     }
 }
 

@@ -24,7 +24,7 @@ mod search;
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     pub(super) ends: AddressMap<Place>,
-    pub(super) identities: Chunks<Arc<Rows>>,
+    pub(super) identities: Chunks<[Arc<Rows>; 2]>,
     pub(super) tables: [Arc<Table>; 2],
     /// What was told of addresses, in order of who was told.
     pub(super) names: AddressMap<Arc<[Told]>>,
@@ -187,10 +187,10 @@ impl Snapshot {
         let nodes = other.place.and_then(|place| place.nodes.as_ref());
         let search = Search {
             table,
-            subject: &rows.subject[at],
+            subject: &rows[at].subject,
             peer: PeerRows {
                 table,
-                pod: pod.map(|rows| &rows.peer[at]),
+                pod: pod.map(|rows| &rows[at].peer),
                 nodes: nodes.map(|nodes| &nodes.peer[at]),
                 prefixes: table.prefixes.rows(other.address),
                 told: other.told,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ipnet::IpNet;
 
 use crate::cluster_policy::{
-    Action, ClusterPeer, ClusterPolicy, ClusterPort, ClusterRule, Effective, Tier,
+    Action, ClusterPeer, ClusterPolicy, ClusterPort, ClusterRule, Effective, PodSet, Tier,
 };
 use crate::domain::{Name, Pattern, Tree, tree::Step};
 use crate::evaluate::Side;
@@ -51,6 +51,13 @@ pub(super) struct Place {
 pub(super) enum Source {
     Network(Arc<NetworkPolicy>),
     Cluster(Arc<ClusterPolicy>),
+}
+
+/// What a policy says in one direction, and where it stands among the others.
+#[derive(Debug, PartialEq)]
+pub(super) enum Part<'a> {
+    Network(&'a str, &'a Selector, &'a [Rule]),
+    Cluster((Tier, i32, &'a str, &'a str), &'a PodSet, &'a [ClusterRule]),
 }
 
 /// A policy and the numbers of its scopes: of its subject, and of the peers of its rules per direction.
@@ -266,6 +273,24 @@ impl Builder {
         let nodes = self.nodes.into_iter();
         let nodes = nodes.map(|(selector, positions)| (selector, Row::of(&positions))).collect();
         (table, Parts { subjects, peers, nodes, names })
+    }
+}
+
+// === impl Source ===
+
+impl Source {
+    /// What it says in a direction; `None` if that is nothing.
+    pub(super) fn part(&self, side: Side) -> Option<Part<'_>> {
+        match self {
+            Self::Network(policy) => {
+                Some(Part::Network(&policy.kind, &policy.pods, policy.rules(side)?))
+            }
+            Self::Cluster(policy) => {
+                let rules = policy.rules(side);
+                let part = Part::Cluster(policy.precedence(), &policy.subject, rules);
+                (!rules.is_empty()).then_some(part)
+            }
+        }
     }
 }
 

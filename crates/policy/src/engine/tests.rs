@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
+use rstest::rstest;
 
 use super::*;
+use crate::cluster::Pod;
 use crate::cluster_policy::{Action, ClusterRule};
 use crate::explanation::{Decider, Finding};
 use crate::selector::Selector;
 
-mod generate;
+pub(crate) mod generate;
 
 use generate::{changes, cluster, packets};
 
@@ -146,4 +148,103 @@ proptest! {
             check(&snapshot, &cluster, packet, Duration::ZERO);
         }
     }
+}
+
+/// A policy with a rule out of every pod.
+fn outwards() -> ClusterPolicy {
+    let rule = ClusterRule {
+        name: None,
+        action: Action::Deny,
+        peers: vec![ClusterPeer::Pods(PodSet::default())],
+        ports: None,
+    };
+    ClusterPolicy {
+        kind: "ClusterNetworkPolicy".into(),
+        name: "outwards".into(),
+        tier: Tier::Admin,
+        priority: 1,
+        subject: PodSet::default(),
+        ingress: Vec::new(),
+        egress: vec![rule],
+    }
+}
+
+fn inwards() -> NetworkPolicy {
+    NetworkPolicy {
+        kind: "NetworkPolicy".into(),
+        namespace: "x".into(),
+        name: "inwards".into(),
+        pods: Selector::default(),
+        ingress: Some(Vec::new()),
+        egress: None,
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Edit {
+    Priority,
+    AnotherRule,
+    RulesBothWays,
+    Gone,
+    RuleOfNetworkPolicy,
+    PolicyOfNoDirection,
+    AnotherPod,
+}
+
+impl Edit {
+    fn make(self, engine: &mut Engine) {
+        let egress = outwards().egress;
+        match self {
+            Self::Priority => {
+                engine.apply_cluster_policy(ClusterPolicy { priority: 2, ..outwards() });
+            }
+            Self::AnotherRule => {
+                let egress = [egress.clone(), egress].concat();
+                engine.apply_cluster_policy(ClusterPolicy { egress, ..outwards() });
+            }
+            Self::RulesBothWays => {
+                engine.apply_cluster_policy(ClusterPolicy { ingress: egress, ..outwards() });
+            }
+            Self::Gone => engine.delete_cluster_policy("ClusterNetworkPolicy", "outwards"),
+            Self::RuleOfNetworkPolicy => {
+                let ingress = Some(vec![Rule::default()]);
+                engine.apply_network_policy(NetworkPolicy { ingress, ..inwards() });
+            }
+            Self::PolicyOfNoDirection => {
+                let name = "none".into();
+                engine.apply_network_policy(NetworkPolicy { name, ingress: None, ..inwards() });
+            }
+            Self::AnotherPod => engine.apply_pod(pod("b")),
+        }
+    }
+}
+
+/// Whether the tables of egress and of ingress stay, and with them the rules of a pod.
+#[rstest]
+#[case::priority(Edit::Priority, [false, true])]
+#[case::another_rule(Edit::AnotherRule, [false, true])]
+#[case::rules_both_ways(Edit::RulesBothWays, [true, false])]
+#[case::gone(Edit::Gone, [false, true])]
+#[case::rule_of_network_policy(Edit::RuleOfNetworkPolicy, [true, false])]
+#[case::policy_of_no_direction(Edit::PolicyOfNoDirection, [true, true])]
+#[case::another_pod(Edit::AnotherPod, [true, true])]
+fn a_policy_leaves_the_direction_in_which_it_says_the_same(
+    #[case] edit: Edit,
+    #[case] stays: [bool; 2],
+) {
+    let mut engine = Engine::default();
+    engine.apply_pod(pod("a"));
+    engine.apply_cluster_policy(outwards());
+    engine.apply_network_policy(inwards());
+    let before = engine.publish();
+    edit.make(&mut engine);
+    let after = engine.publish();
+    let rows = |snapshot: &Snapshot| snapshot.identities.value(0).cloned().unwrap();
+    let (rows_before, rows_after) = (rows(&before), rows(&after));
+    assert_eq!([0, 1].map(|at| Arc::ptr_eq(&before.tables[at], &after.tables[at])), stays);
+    assert_eq!([0, 1].map(|at| Arc::ptr_eq(&rows_before[at], &rows_after[at])), stays);
+}
+
+fn pod(name: &str) -> Pod {
+    Pod { namespace: "x".into(), name: name.into(), ..Pod::default() }
 }

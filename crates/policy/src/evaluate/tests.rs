@@ -18,6 +18,7 @@ fn pod(namespace: &str, text: &str, address: &str) -> End {
         labels: labels(text),
         addresses: vec![address.parse().unwrap()],
         ports: vec![("http".into(), Protocol::Tcp, 8080)],
+        ..Pod::default()
     })
 }
 

@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
+use netenf_policy::domain::Name;
 use netenf_policy::{
-    Connection, Decider, End, Finding, Lack, Packet, Pod, Policies, Protocol, Tier,
+    Connection, Decider, End, Finding, Labels, Lack, Packet, Part, Pod, Policies, Protocol, Tier,
+    Transports,
 };
 use rstest::rstest;
 
@@ -144,7 +146,11 @@ fn given_ends_are_judged_by_all_tiers() {
             ..Pod::default()
         })
     };
-    let node = End::Node { labels: crate::text::labels("os=linux"), addresses: Vec::new() };
+    let node = End::Node {
+        name: "n1".into(),
+        labels: crate::text::labels("os=linux"),
+        addresses: Vec::new(),
+    };
     let ask = |source: End, destination: End| {
         let connection = Connection { source, destination, protocol: Protocol::Tcp, port: 80 };
         let explanation = policies.explain(&connection);
@@ -154,4 +160,58 @@ fn given_ends_are_judged_by_all_tiers() {
     assert_eq!((&*egress, &*ingress), ("admin guard 0 Accept", "namespace db 0 Accept"));
     assert_eq!(ask(pod("x", "b"), node).0, "default");
     assert_eq!(ask(End::Unknown, pod("x", "a")).1, "isolated by db; db 0 lacks [Peer]");
+}
+
+/// Ends of which a preview does not know everything: what is not known allows nothing.
+#[rstest]
+#[case::name_of_a_rule(
+    "egress Accept dns(*.example.com)\n egress Deny net(0.0.0.0/0)",
+    "api.example.com",
+    true
+)]
+#[case::another_name(
+    "egress Accept dns(*.example.com)\n egress Deny net(0.0.0.0/0)",
+    "example.com",
+    false
+)]
+#[case::some_addresses(
+    "egress Accept net(203.0.113.0/24)\n egress Deny net(::/0)",
+    "api.example.com",
+    false
+)]
+#[case::denial_of_some_addresses("egress Deny net(203.0.113.0/24)", "api.example.com", true)]
+#[case::all_addresses_allow_no_pod(
+    "egress Accept net(0.0.0.0/0)\n egress Deny ns(*)",
+    "x/b",
+    false
+)]
+#[case::all_addresses_deny_a_pod("egress Deny net(0.0.0.0/0)", "x/b", false)]
+#[case::itself("egress Deny ns(*)", "x/a", true)]
+fn what_is_not_known_allows_nothing(
+    #[case] rules: &str,
+    #[case] peer: &str,
+    #[case] allowed: bool,
+) {
+    let world = World::of(&format!("cnp p Admin 1 ns(*)\n {rules}"));
+    let pod = |name: &str| {
+        let (namespace, name) = name.split_once('/')?;
+        let (namespace, name) = (namespace.into(), Some(name.into()));
+        Some(End::Pod(Pod { namespace, name, ..Pod::default() }))
+    };
+    let destination = pod(peer).unwrap_or_else(|| End::Name(Name::parse(peer).unwrap()));
+    let cluster = world.engine.cluster();
+    let policies = Policies::new([], cluster.cluster_policies.values().map(|policy| &**policy));
+    let source = pod("x/a").unwrap();
+    let connection = Connection { source, destination, protocol: Protocol::Tcp, port: 443 };
+    assert_eq!(policies.explain(&connection).allowed(), allowed);
+}
+
+#[rstest]
+#[case::from_its_node("n1", Decider::OwnNode)]
+#[case::from_another_node("n2", Decider::Default)]
+fn a_node_reaches_its_own_pods(#[case] node: &str, #[case] by: Decider) {
+    let source = End::Node { name: node.into(), labels: Labels::default(), addresses: Vec::new() };
+    let pod = Pod { name: Some("a".into()), node: Some("n1".into()), ..Pod::default() };
+    let parts = Policies::default().connectivity(&source, &End::Pod(pod));
+    assert_eq!(parts.ingress, [Part { transports: Transports::all(), allowed: true, by }]);
 }

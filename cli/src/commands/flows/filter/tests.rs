@@ -1,7 +1,6 @@
 use clap::Parser as _;
 
-use super::{Filter, FilterArgs, point};
-use crate::error::Exit;
+use super::{Filter, FilterArgs};
 
 #[derive(clap::Parser)]
 struct Line {
@@ -33,18 +32,4 @@ fn a_negated_filter_says_so() {
 #[test]
 fn no_filter_is_every_flow() {
     assert_eq!(understood("flows", None), "every flow\n");
-}
-
-#[test]
-fn points_in_time_are_times_or_ages() {
-    let now = "2026-09-02T12:00:00Z".parse().unwrap();
-    let at = |text: &str| point(text, now).map(|time| time.0 / 1_000_000_000);
-    let noon = 1_788_350_400;
-    assert_eq!(at("2026-09-02T12:00:00Z").unwrap(), noon);
-    assert_eq!(at("2026-09-02T14:00:00+02:00").unwrap(), noon);
-    assert_eq!(at("5m").unwrap(), noon - 300);
-    assert_eq!(at("1d2h").unwrap(), noon - 93_600);
-    for wrong in ["", "yesterday", "-5m", "5", "2026-09-02", "9223372036854775807s"] {
-        assert_eq!(at(wrong).unwrap_err().code(), Exit::Usage, "{wrong}");
-    }
 }

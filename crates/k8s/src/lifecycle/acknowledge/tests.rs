@@ -43,7 +43,21 @@ fn an_id_names_one_violation() {
     let candidates = vec!["k7m2q9x4".to_owned(), "k7m2side".to_owned()];
     assert_eq!(reason("k7m2"), Reason::AmbiguousId { id: "k7m2".to_owned(), candidates });
     assert_eq!(reason("zzzz"), Reason::UnknownId { id: "zzzz".to_owned() });
-    assert_eq!(reason("p2w8r5t1"), Reason::AlreadyAcknowledged { id: "p2w8r5t1".to_owned() });
+    for id in ["p2w8r5t1", "p2w8"] {
+        assert_eq!(reason(id), Reason::AlreadyAcknowledged { id: "p2w8r5t1".to_owned() }, "{id}");
+    }
+}
+
+#[test]
+fn a_reason_is_as_long_as_the_api_takes() {
+    let now = time(NOW);
+    let with = |length| {
+        let reason = "ä".repeat(length);
+        let said = Acknowledgement { reason: &reason, author: None, time: &now };
+        acknowledge(&policy(), "k7m2q9x4", &said).map_err(|refusal| *refusal.reason)
+    };
+    assert!(with(MAX_REASON).is_ok());
+    assert_eq!(with(MAX_REASON + 1), Err(Reason::LongReason { length: MAX_REASON + 1 }));
 }
 
 #[test]

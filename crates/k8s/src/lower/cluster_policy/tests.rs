@@ -305,7 +305,7 @@ fn a_policy_about_something_unknown_keeps_what_it_denies(
 #[rstest]
 #[case::priority("priority", json!(1001), "spec.priority", "1001 is refused by the API, being not in 0..=1000: the policy is ordered by it all the same")]
 #[case::negative("priority", json!(-1), "spec.priority", "-1 is refused by the API, being not in 0..=1000: the policy is ordered by it all the same")]
-#[case::unknown_field("description", json!("x"), "spec.description", "is not known: the API server drops it, and it is not asked")]
+#[case::unknown_field("description", json!("x"), "spec.description", "is not known: the API server drops it, so it has no effect")]
 #[case::subject_without_pods("subject", json!({"pods": {}}), "spec.subject.pods.podSelector", "is missing: it is read as the empty one, which selects all")]
 #[case::rules("ingress", json!(vec![json!({"action": "Deny", "from": [{"namespaces": {}}]}); 26]), "spec.ingress", "is refused by the API, having 26 and not at most 25: all of it is used")]
 #[case::peers("egress", json!([{"action": "Deny", "to": vec![json!({"namespaces": {}}); 26]}]), "spec.egress[0].to", "is refused by the API, having 26 and not at most 25: all of it is used")]

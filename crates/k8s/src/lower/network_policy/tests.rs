@@ -14,8 +14,8 @@ fn pod(namespace: &str, labels: &[(&str, &str)]) -> End {
         namespace: namespace.into(),
         namespace_labels: [("kubernetes.io/metadata.name", namespace)].into_iter().collect(),
         labels: labels.iter().copied().collect::<Labels>(),
-        addresses: Vec::new(),
         ports: vec![("http".into(), Protocol::Tcp, 8080)],
+        ..Pod::default()
     })
 }
 

@@ -35,3 +35,25 @@ proptest! {
         prop_assert!(scratch.take().is_empty());
     }
 }
+
+proptest! {
+    #[test]
+    fn rows_on_a_shelf_are_rows_alone(
+        sets in proptest::collection::vec(proptest::collection::btree_set(0_u32..9_000, 0..20), 0..6),
+    ) {
+        let mut shelf = Shelf::default();
+        let lists: Vec<Vec<u32>> = sets.iter().map(|set| set.iter().copied().collect()).collect();
+        for list in &lists {
+            shelf.push(list);
+        }
+        shelf.close();
+        for (index, list) in lists.iter().enumerate() {
+            let (alone, shelved) = (Row::of(list), shelf.row(index).unwrap());
+            for word in 0..200 {
+                prop_assert_eq!(shelved.word(word), alone.word(word));
+                prop_assert_eq!(shelved.summary(word), alone.summary(word));
+            }
+        }
+        prop_assert!(shelf.row(lists.len()).is_none());
+    }
+}

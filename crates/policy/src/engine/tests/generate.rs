@@ -259,7 +259,7 @@ fn domains() -> impl Strategy<Value = DomainCache> {
     })
 }
 
-pub(super) fn cluster() -> impl Strategy<Value = Cluster> {
+pub(crate) fn cluster() -> impl Strategy<Value = Cluster> {
     let policies = (vec(network_policy(), 0..5), vec(cluster_policy(), 0..5));
     (vec(namespace(), 0..4), vec(pod(), 0..8), vec(node(), 0..3), policies, domains()).prop_map(
         |(namespaces, pods, nodes, (network, cluster), domains)| Cluster {
@@ -281,7 +281,7 @@ fn by_key<K: Ord, T>(all: impl IntoIterator<Item = T>, key: impl Fn(&T) -> K) ->
     all.into_iter().map(|one| (key(&one), one)).collect()
 }
 
-pub(super) fn packets() -> impl Strategy<Value = Vec<Packet>> {
+pub(crate) fn packets() -> impl Strategy<Value = Vec<Packet>> {
     let transport = prop_oneof![
         8 => (protocol(), number()).prop_map(|(protocol, port)| Transport::Port(protocol, port)),
         1 => protocol().prop_map(Transport::Portless),

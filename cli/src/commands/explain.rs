@@ -1,0 +1,247 @@
+//! `explain`: what policies let a workload do, in words; without one, who may talk to whom.
+
+use std::collections::BTreeSet;
+
+use netenf_k8s::reach::{Link, Place, Reach};
+use netenf_learn::Workload;
+use netenf_policy::{AddressRange, End, Side, space};
+use serde_json::{Value, json};
+
+use crate::args::Global;
+use crate::error::{CommandError, Exit};
+use crate::output::{self, JsonOnly, Table, escaped, print, tell};
+use crate::wiring::place::word;
+use crate::wiring::policies::{Judged, PolicyInput};
+
+mod rules;
+
+use rules::Direction;
+
+/// Explain what policies let workloads do
+///
+/// For each workload and direction: the rules that select it in the order in which they decide, what
+/// becomes of everything else, and with whom it may talk. Without a workload it lists who may talk to whom.
+/// Native policies of -f and --cluster-state count, and ours that protect; --assume-protect adds those that
+/// monitor, and proposals.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  # What a workload may do once its proposals protect
+  kubectl netenf explain deployment/web -n shop --dir policies --assume-protect
+
+  # By what stands in the cluster
+  kubectl netenf explain shop/statefulset/db --cluster-state state.yaml
+
+  # Who may talk to whom, for programs
+  kubectl netenf explain --cluster-state state.yaml -o json")]
+pub(crate) struct Args {
+    /// Workloads: KIND/NAME or NAMESPACE/KIND/NAME
+    #[arg(value_name = "WORKLOAD")]
+    workloads: Vec<String>,
+    #[command(flatten)]
+    input: PolicyInput,
+    /// Output: json
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    output: Option<JsonOnly>,
+}
+
+/// What holds for one workload.
+struct Explained {
+    workload: Workload,
+    egress: Direction,
+    ingress: Direction,
+    links: Vec<Link>,
+}
+
+/// Runs the command.
+pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
+    let judged = args.input.read(global)?;
+    let reach = judged.reach();
+    let all = judged.all_ends();
+    if args.workloads.is_empty() {
+        let namespace = global.only_namespace();
+        let wanted = |own: &Workload| namespace.is_none_or(|wanted| *own.namespace == *wanted);
+        let links = reach.map(&judged.index, &all, wanted);
+        args.show_links(&links)?;
+    } else {
+        let named: BTreeSet<Workload> = args
+            .workloads
+            .iter()
+            .map(|text| judged.parsed(text, global))
+            .collect::<Result<_, _>>()?;
+        let explained: Vec<Explained> =
+            named.into_iter().map(|own| explain(&judged, &reach, &all, own)).collect();
+        print(&match args.output {
+            None => explained.iter().map(text).collect::<Vec<_>>().join("\n"),
+            Some(JsonOnly::Json) => {
+                let items: Vec<Value> = explained.iter().map(as_json).collect();
+                output::json(&json!({ "items": items }))?
+            }
+        })?;
+    }
+    Ok(judged.session.as_ref().map_or(Exit::Done, |session| session.exit(Exit::Done)))
+}
+
+// === impl Args ===
+
+impl Args {
+    fn show_links(&self, links: &[Link]) -> Result<(), CommandError> {
+        if self.output == Some(JsonOnly::Json) {
+            let items: Vec<Value> = links.iter().map(link_json).collect();
+            return print(&output::json(&json!({ "items": items }))?);
+        }
+        if links.is_empty() {
+            tell("nothing may talk to anything, or no workload is known");
+            return Ok(());
+        }
+        let mut table = Table::new(&["FROM", "TO", "PORTS", "PODS"]);
+        for link in links {
+            let pods = if link.is_partial { "some" } else { "all" };
+            let ports = output::transports_words(&link.transports);
+            table.row(vec![place(&link.source), place(&link.destination), ports, pods.to_owned()]);
+        }
+        print(&table.text(true))
+    }
+}
+
+fn explain(
+    judged: &Judged,
+    reach: &Reach<'_>,
+    all: &[(Workload, Vec<End>)],
+    workload: Workload,
+) -> Explained {
+    let own = judged.ends_of(&workload);
+    let direction = |side| Direction::new(reach, side, &own);
+    let (egress, ingress) = (direction(Side::Egress), direction(Side::Ingress));
+    let mut all = all.to_vec();
+    if !all.iter().any(|(other, _)| *other == workload) {
+        all.push((workload.clone(), own));
+    }
+    let links = reach.map(&judged.index, &all, |one| *one == workload);
+    Explained { workload, egress, ingress, links }
+}
+
+// === impl Explained ===
+
+impl Explained {
+    /// Others with whom it may talk in a direction, and what passes.
+    fn others(&self, side: Side) -> impl Iterator<Item = (&Place, &Link)> {
+        self.links.iter().filter_map(move |link| {
+            let (own, other) = match side {
+                Side::Egress => (&link.source, &link.destination),
+                Side::Ingress => (&link.destination, &link.source),
+            };
+            let is_own = matches!(own, Place::Workload(own) if *own == self.workload);
+            is_own.then_some((other, link))
+        })
+    }
+}
+
+fn text(explained: &Explained) -> String {
+    let mut text = format!("{}\n", word(&explained.workload));
+    for (side, direction) in
+        [(Side::Ingress, &explained.ingress), (Side::Egress, &explained.egress)]
+    {
+        text.push_str(&direction.text(side));
+        let (verb, mut table) = match side {
+            Side::Ingress => ("from", Table::new(&["", "FROM", "PORTS", ""])),
+            Side::Egress => ("to", Table::new(&["", "TO", "PORTS", ""])),
+        };
+        for (other, link) in explained.others(side) {
+            let note = if link.is_partial { "not between all pods" } else { "" };
+            let ports = output::transports_words(&link.transports);
+            table.row(vec![verb.to_owned(), place(other), ports, note.to_owned()]);
+        }
+        text.push_str("  effect:\n");
+        if table.is_empty() {
+            text.push_str("    nothing that is known passes\n");
+        }
+        for line in table.text(false).lines() {
+            text.push_str(&format!("    {}\n", line.trim_end_matches("<none>").trim_end()));
+        }
+    }
+    escaped_lines(&text)
+}
+
+/// Each line by itself: line breaks are ours.
+fn escaped_lines(text: &str) -> String {
+    text.lines().map(|line| escaped(line) + "\n").collect()
+}
+
+/// A place as one word.
+pub(crate) fn place(place: &Place) -> String {
+    match place {
+        Place::Workload(workload) => word(workload),
+        Place::World(ranges) => format!("world({})", families(ranges).join(",")),
+    }
+}
+
+/// The addresses of each family in as few blocks as tell them: those that they are, or all without some.
+fn families(ranges: &[AddressRange]) -> Vec<String> {
+    let mut words = Vec::new();
+    for whole in space::divide([]) {
+        let own = ranges.iter().filter(|range| range.first.is_ipv4() == whole.first.is_ipv4());
+        let own: Vec<AddressRange> = own.copied().collect();
+        if own.is_empty() {
+            continue;
+        }
+        let (blocks, without) = (blocks(&own), blocks(&space::gaps(whole, &own)));
+        if without.len() < blocks.len() {
+            let whole = self::blocks(&[whole]).concat();
+            words.push(format!("{whole} without {}", without.join(",")));
+        } else {
+            words.extend(blocks);
+        }
+    }
+    words
+}
+
+fn blocks(ranges: &[AddressRange]) -> Vec<String> {
+    ranges.iter().flat_map(|range| range.blocks()).map(|block| block.to_string()).collect()
+}
+
+fn as_json(explained: &Explained) -> Value {
+    let direction = |side, direction: &Direction| {
+        let mut value = direction.json();
+        let others = explained.others(side).map(|(other, link)| {
+            let mut entry = place_json(other);
+            entry["ports"] = json!(output::transports_json(&link.transports));
+            entry["allPods"] = json!(!link.is_partial);
+            entry
+        });
+        value["peers"] = others.collect();
+        value
+    };
+    json!({
+        "workload": workload_json(&explained.workload),
+        "ingress": direction(Side::Ingress, &explained.ingress),
+        "egress": direction(Side::Egress, &explained.egress),
+    })
+}
+
+fn link_json(link: &Link) -> Value {
+    json!({
+        "from": place_json(&link.source),
+        "to": place_json(&link.destination),
+        "ports": output::transports_json(&link.transports),
+        "allPods": !link.is_partial,
+    })
+}
+
+/// A place for programs.
+pub(crate) fn place_json(place: &Place) -> Value {
+    match place {
+        Place::Workload(workload) => workload_json(workload),
+        Place::World(ranges) => {
+            let blocks = ranges.iter().flat_map(|range: &AddressRange| range.blocks());
+            json!({"addresses": blocks.map(|block| block.to_string()).collect::<Vec<_>>()})
+        }
+    }
+}
+
+fn workload_json(workload: &Workload) -> Value {
+    json!({
+        "kind": &*workload.kind,
+        "namespace": &*workload.namespace,
+        "name": &*workload.name,
+    })
+}

@@ -1,0 +1,218 @@
+//! Who is meant by an end, as policies see it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use netenf_api::PeerRef;
+use netenf_k8s::reach::Reach;
+use netenf_learn::Workload;
+use netenf_policy::space::AddressRange;
+use netenf_policy::{End, Labels, Pod, domain};
+
+use super::end::Pattern;
+use super::near::near;
+use super::policies::Judged;
+use crate::args::Global;
+use crate::error::CommandError;
+use crate::output::{escaped, tell};
+
+impl Judged {
+    /// The ends that `pattern` names; never none.
+    pub(crate) fn ends(
+        &self,
+        pattern: &Pattern,
+        reach: &Reach<'_>,
+    ) -> Result<Vec<End>, CommandError> {
+        let index = &self.index;
+        match pattern {
+            Pattern::Workload { namespace, kind, name } => {
+                self.workload(namespace.as_deref(), kind, name)
+            }
+            Pattern::Pod { namespace, name } => self.workload(namespace.as_deref(), "Pod", name),
+            Pattern::Namespace(name) => Ok(self.of_namespace(&name.as_str().into())),
+            Pattern::Node(name) => match index.end_of_node(name) {
+                Some(end) => Ok(vec![end]),
+                None => Err(unknown("node", name, index.nodes().map(|node| &*node.name))),
+            },
+            Pattern::Host => {
+                let nodes = index.nodes().filter_map(|node| index.end_of_node(&node.name));
+                found(nodes.collect(), "node", "nodes")
+            }
+            Pattern::Block(block) if block.prefix_len() == block.max_prefix_len() => {
+                Ok(vec![index.end_at(block.addr())])
+            }
+            Pattern::Block(block) => {
+                let ranges = reach.within(AddressRange::from(*block));
+                Ok(ranges.into_iter().map(|range| End::Address(range.first)).collect())
+            }
+            Pattern::World => {
+                let ranges = reach.world(index);
+                Ok(ranges.into_iter().map(|range| End::Address(range.first)).collect())
+            }
+            Pattern::Name(name) => match domain::Name::parse(name) {
+                Some(name) => Ok(vec![End::Name(name)]),
+                None => Err(CommandError::usage(format!("{name:?} is no domain name"))),
+            },
+            Pattern::ApiServer => {
+                found(index.api_server_ends(), "address of the API server", "endpointslices")
+            }
+        }
+    }
+
+    /// The workload of that kind and name, of which there must be one.
+    fn named(
+        &self,
+        namespace: Option<&str>,
+        kind: &str,
+        name: &str,
+    ) -> Result<Workload, CommandError> {
+        let here = |workload: &Workload| {
+            namespace.is_none_or(|namespace| *workload.namespace == *namespace)
+                && (&*workload.kind, &*workload.name) == (kind, name)
+        };
+        let known = self.workloads();
+        let found: Vec<&Workload> = known.iter().filter(|workload| here(workload)).collect();
+        match found[..] {
+            [one] => Ok(one.clone()),
+            [] => {
+                let wanted = Workload::new(namespace.unwrap_or_default(), kind, name);
+                let names: Vec<String> = known.iter().map(word).collect();
+                let error = unknown("", &word(&wanted), names.iter().map(String::as_str));
+                Err(error.hint("give the cluster's objects with --cluster-state"))
+            }
+            [..] => {
+                let all: Vec<String> = found.into_iter().map(word).collect();
+                let text = format!(
+                    "{} can be {}",
+                    all[0].split_once('/').map_or("", |own| own.1),
+                    all.join(" or ")
+                );
+                Err(CommandError::usage(text).hint("add -n NAMESPACE"))
+            }
+        }
+    }
+
+    /// A workload as a person writes it, of which there must be one.
+    pub(crate) fn parsed(&self, text: &str, global: &Global) -> Result<Workload, CommandError> {
+        match Pattern::parse(text, global.only_namespace())? {
+            Pattern::Workload { namespace, kind, name } => {
+                self.named(namespace.as_deref(), &kind, &name)
+            }
+            Pattern::Pod { namespace, name } => self.named(namespace.as_deref(), "Pod", &name),
+            Pattern::Namespace(_)
+            | Pattern::Node(_)
+            | Pattern::Block(_)
+            | Pattern::Name(_)
+            | Pattern::World
+            | Pattern::ApiServer
+            | Pattern::Host => Err(CommandError::usage(format!("{text:?} names no workload"))
+                .hint("write KIND/NAME or NAMESPACE/KIND/NAME, for example deployment/web or shop/sts/db")),
+        }
+    }
+
+    /// Every workload that nothing else controls, with its pods; those of the folder too.
+    pub(crate) fn all_ends(&self) -> Vec<(Workload, Vec<End>)> {
+        let mut tops: BTreeSet<Workload> = self.index.top_workloads().cloned().collect();
+        tops.extend(self.in_folder().filter(|own| self.index.ends_of(own).is_none()));
+        tops.into_iter()
+            .map(|workload| {
+                let ends = self.ends_of(&workload);
+                (workload, ends)
+            })
+            .filter(|(_, ends)| !ends.is_empty())
+            .collect()
+    }
+
+    /// The pods of a workload.
+    pub(crate) fn ends_of(&self, workload: &Workload) -> Vec<End> {
+        let known = self.index.ends_of(workload);
+        known.unwrap_or_else(|| self.by_selector(workload).into_iter().map(End::Pod).collect())
+    }
+
+    fn workload(
+        &self,
+        namespace: Option<&str>,
+        kind: &str,
+        name: &str,
+    ) -> Result<Vec<End>, CommandError> {
+        let workload = self.named(namespace, kind, name)?;
+        let ends = self.ends_of(&workload);
+        if ends.is_empty() {
+            return Err(CommandError::no(format!(
+                "nothing tells the labels of the pods of {}",
+                word(&workload)
+            ))
+            .hint("give the cluster's objects with --cluster-state"));
+        }
+        Ok(ends)
+    }
+
+    /// Every pod of the namespace that is known, and where there is none a pod without labels.
+    fn of_namespace(&self, namespace: &Arc<str>) -> Vec<End> {
+        let known = self.workloads();
+        let own = known.iter().filter(|workload| workload.namespace == *namespace);
+        let ends: Vec<End> = own.flat_map(|workload| self.ends_of(workload)).collect();
+        if !ends.is_empty() {
+            return ends;
+        }
+        tell(&escaped(&format!(
+            "note: no pod of namespace {namespace} is known; a pod without labels stands for all"
+        )));
+        vec![End::Pod(self.index.pod_in(namespace))]
+    }
+
+    /// Workloads of the objects, and those of the folder.
+    fn workloads(&self) -> Vec<Workload> {
+        let mut all: Vec<Workload> = self.index.every_workload().collect();
+        all.extend(self.in_folder());
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// Workloads that the folder has objects of.
+    fn in_folder(&self) -> impl Iterator<Item = Workload> {
+        let stored = self.session.iter().flat_map(|session| &session.listing().objects);
+        stored.filter_map(|stored| {
+            let target = stored.object.target_ref()?;
+            let key = stored.object.key();
+            Some(Workload::new(key.namespace, target.kind.to_string(), target.name.as_str()))
+        })
+    }
+
+    /// A pod with the labels by which the folder's objects select the workload's pods.
+    fn by_selector(&self, workload: &Workload) -> Option<Pod> {
+        let peer = PeerRef {
+            kind: Some(workload.kind.to_string()),
+            namespace: Some(workload.namespace.to_string()),
+            name: Some(workload.name.to_string()),
+            ..PeerRef::default()
+        };
+        let selector = super::pods::selector(self.session.as_ref()?, &peer).ok()??;
+        let labels: Labels = selector.match_labels?.into_iter().collect();
+        Some(Pod { labels, ..self.index.pod_in(&workload.namespace) })
+    }
+}
+
+/// A workload as one word, with its namespace.
+pub(crate) fn word(workload: &Workload) -> String {
+    let kind = workload.kind.to_lowercase();
+    format!("{}/{kind}/{}", workload.namespace, workload.name)
+}
+
+fn found(ends: Vec<End>, what: &str, resource: &str) -> Result<Vec<End>, CommandError> {
+    if ends.is_empty() {
+        return Err(CommandError::no(format!("no {what} is known"))
+            .hint(format!("give {resource} among the objects of --cluster-state")));
+    }
+    Ok(ends)
+}
+
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> CommandError {
+    let what = if what.is_empty() { String::new() } else { format!("{what} ") };
+    let error = CommandError::no(format!("no {what}{name} is known"));
+    match near(name, known).as_slice() {
+        [] => error,
+        near => error.hint(format!("did you mean {}?", near.join(" or "))),
+    }
+}

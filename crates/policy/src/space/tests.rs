@@ -1,0 +1,57 @@
+use rstest::rstest;
+
+use super::*;
+
+fn text(ranges: &[AddressRange]) -> String {
+    let one = |range: &AddressRange| format!("{}-{}", range.first, range.last);
+    ranges.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+fn parsed(blocks: &str) -> Vec<IpNet> {
+    blocks.split_whitespace().map(|block| block.parse().unwrap()).collect()
+}
+
+const V6: &str = "::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff";
+
+#[rstest]
+#[case::nothing("", &format!("0.0.0.0-255.255.255.255 {V6}"))]
+#[case::everything("0.0.0.0/0 ::/0", &format!("0.0.0.0-255.255.255.255 {V6}"))]
+#[case::a_block_in_another(
+    "10.0.0.0/8 10.1.0.0/16",
+    &format!("0.0.0.0-9.255.255.255 10.0.0.0-10.0.255.255 10.1.0.0-10.1.255.255 10.2.0.0-10.255.255.255 11.0.0.0-255.255.255.255 {V6}")
+)]
+#[case::at_both_ends("0.0.0.0/32 255.255.255.255/32", &format!("0.0.0.0-0.0.0.0 0.0.0.1-255.255.255.254 255.255.255.255-255.255.255.255 {V6}"))]
+#[case::v6(
+    "fd00::/8",
+    "0.0.0.0-255.255.255.255 ::-fcff:ffff:ffff:ffff:ffff:ffff:ffff:ffff fd00::-fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff fe00::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
+)]
+fn addresses_are_divided_at_bounds(#[case] blocks: &str, #[case] expected: &str) {
+    let ranges = divide(&parsed(blocks));
+    assert_eq!(text(&ranges), expected);
+    assert_eq!(text(&join(ranges)), format!("0.0.0.0-255.255.255.255 {V6}"));
+}
+
+#[rstest]
+#[case::one("10.0.0.0/8", "10.0.0.0/8")]
+#[case::the_rest("0.0.0.0-9.255.255.255", "0.0.0.0/5 8.0.0.0/7")]
+#[case::all_of_v6("::/0", "::/0")]
+fn a_range_is_blocks(#[case] range: &str, #[case] expected: &str) {
+    let range = match range.split_once('-') {
+        Some((first, last)) => AddressRange::new(first.parse().unwrap(), last.parse().unwrap()),
+        None => AddressRange::from(range.parse::<IpNet>().unwrap()),
+    };
+    assert_eq!(range.blocks(), parsed(expected));
+}
+
+#[rstest]
+#[case::nothing("", "0.0.0.0-255.255.255.255")]
+#[case::all("0.0.0.0/0", "")]
+#[case::in_the_middle(
+    "10.0.0.0/8 12.0.0.0/8",
+    "0.0.0.0-9.255.255.255 11.0.0.0-11.255.255.255 13.0.0.0-255.255.255.255"
+)]
+#[case::at_both_ends("0.0.0.0/1 255.0.0.0/8", "128.0.0.0-254.255.255.255")]
+fn gaps_are_what_is_left(#[case] blocks: &str, #[case] expected: &str) {
+    let ranges: Vec<AddressRange> = parsed(blocks).into_iter().map(AddressRange::from).collect();
+    assert_eq!(text(&gaps(divide([])[0], &ranges)), expected);
+}
