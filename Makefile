@@ -41,7 +41,7 @@ test-unit: ## Unit, property, snapshot, drift and tidy tests: no network, no pri
 test-cli: ## The command line as a process, and its unit tests
 	$(CARGO) test --locked -p kubectl-netenf --bins --test it
 
-test-interop: ## What we write, judged by genuine Kubernetes code and kubectl (built from Go modules once)
+test-interop: ## Genuine Kubernetes code, kubectl and kube-network-policies beside ours (built from Go modules once)
 	$(CARGO) test --locked -p kubectl-netenf --test interop
 
 generate: ## Write all generated files: CRDs, protocol bindings, completions, command reference
@@ -60,6 +60,7 @@ bench: deps ## Benchmarks beside their peers; see docs/performance.md
 	$(CARGO) bench --locked -p netenf-learn --bench learner
 	$(CARGO) bench --locked -p netenf-k8s --bench reach
 	$(CARGO) run --locked --quiet -p xtask -- bench
+	$(CARGO) run --locked --quiet -p xtask -- bench engine
 
 doc: ## Build the documentation of the crates
 	$(CARGO) doc --locked --workspace --no-deps

@@ -19,6 +19,7 @@ use anyhow::{Context, bail, ensure};
 use self::measure::{Measured, median};
 use crate::root;
 
+pub mod engine;
 mod measure;
 
 /// Programs that measure, and the Debian packages that hold them.

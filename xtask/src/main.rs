@@ -1,12 +1,15 @@
-//! `cargo run -p xtask -- codegen` writes every generated file, `-- bench` measures whole programs.
+//! `cargo run -p xtask -- codegen` writes every generated file, `-- bench` measures whole programs, and `-- bench engine` the
+//! policy engine.
 
 use anyhow::{Context, bail};
 
 fn main() -> anyhow::Result<()> {
-    match std::env::args().nth(1).as_deref() {
-        Some("codegen") => write(),
-        Some("bench") => xtask::bench::run(),
-        _ => bail!("usage: cargo run -p xtask -- codegen|bench"),
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["codegen"] => write(),
+        ["bench"] => xtask::bench::run(),
+        ["bench", "engine"] => xtask::bench::engine::run(),
+        _ => bail!("usage: cargo run -p xtask -- codegen|bench|bench engine"),
     }
 }
 

@@ -1,5 +1,5 @@
 //! What we write, judged by genuine Kubernetes code: definitions, proposals, policies and exports; and
-//! genuine kubectl, whose plugin we are.
+//! genuine kubectl, whose plugin we are; and our verdicts beside those of kube-network-policies.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 #[path = "../it/candidates.rs"]
@@ -8,6 +8,7 @@ mod doctored;
 mod folder;
 mod judge;
 mod kubectl;
+mod oracle;
 
 use std::path::{Path, PathBuf};
 

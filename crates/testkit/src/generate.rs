@@ -20,7 +20,7 @@ mod cluster;
 mod conversation;
 mod goldmane;
 mod hubble;
-mod random;
+pub mod random;
 mod ztunnel;
 
 /// How many conversations are under way at any time: their events come mixed, as in a real recording.
