@@ -1216,7 +1216,7 @@ _kubectl__netenf() {
             return 0
             ;;
         kubectl__subcmd__netenf__subcmd__promote)
-            opts="-o -n -A -h --direction --all --monitor --protect --min-window --quiet-period --accept --accept-uncovered --deny-all --dry-run --output --dir --namespace --all-namespaces --color --help"
+            opts="-o -n -A -h --direction --all --monitor --protect --cluster-state --min-window --quiet-period --accept --accept-uncovered --deny-all --dry-run --output --dir --namespace --all-namespaces --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1224,6 +1224,10 @@ _kubectl__netenf() {
             case "${prev}" in
                 --direction)
                     COMPREPLY=($(compgen -W "ingress egress" -- "${cur}"))
+                    return 0
+                    ;;
+                --cluster-state)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --min-window)

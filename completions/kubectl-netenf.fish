@@ -107,7 +107,7 @@ complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand get" -s h 
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -l direction -d 'Only one direction' -r -f -a "ingress\t'Into the workload'
 egress\t'Out of the workload'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -s f -l filename -d 'Older folder to compare with: shows what --dir has in place of it' -r -F
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -l cluster-state -d 'The cluster\'s objects, with --connectivity: a file, a folder or - (repeatable)' -r -F
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -l cluster-state -d 'The cluster\'s objects, whose own policies count, with --connectivity or --against-traffic: a file, a folder or - (repeatable)' -r -F
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -s o -l output -d 'Output: text, markdown, json, dot (of --connectivity, for graphviz), or yaml (a plain diff of the objects)' -r -f -a "text\t''
 markdown\t''
 json\t''
@@ -149,6 +149,7 @@ complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand promote" -l direction -d 'Only one direction' -r -f -a "ingress\t'Into the workload'
 egress\t'Out of the workload'"
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand promote" -l cluster-state -d 'The cluster\'s objects, whose own policies count in the preflight: a file, a folder or - (repeatable)' -r -F
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand promote" -l min-window -d 'The least recorded time that --protect asks for' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand promote" -l quiet-period -d 'The time in which no rule may be new for --protect' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand promote" -l accept -d 'Preflight items to accept whatever they say: window, quiet, traffic, enforcer, dns' -r -f -a "window\t''

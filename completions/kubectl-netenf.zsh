@@ -103,7 +103,7 @@ _arguments "${_arguments_options[@]}" : \
 egress\:"Out of the workload"))' \
 '-f+[Older folder to compare with\: shows what --dir has in place of it]:DIR:_files' \
 '--filename=[Older folder to compare with\: shows what --dir has in place of it]:DIR:_files' \
-'*--cluster-state=[The cluster'\''s objects, with --connectivity\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'*--cluster-state=[The cluster'\''s objects, whose own policies count, with --connectivity or --against-traffic\: a file, a folder or - (repeatable)]:PLACE:_files' \
 '-o+[Output\: text, markdown, json, dot (of --connectivity, for graphviz), or yaml (a plain diff of the objects)]:FORMAT:(text markdown json dot yaml)' \
 '--output=[Output\: text, markdown, json, dot (of --connectivity, for graphviz), or yaml (a plain diff of the objects)]:FORMAT:(text markdown json dot yaml)' \
 '--dir=[Folder of YAML files to work on, one object a file]:DIR:_files -/' \
@@ -113,7 +113,7 @@ egress\:"Out of the workload"))' \
 always\:"Always"
 never\:"Never"))' \
 '--against-traffic[List recorded connections that would be denied if everything selected protected]' \
-'(--against-traffic)--connectivity[Compare who may talk to whom by all policies together\: those that protect, with those that monitor and proposals too; with -f the older folder'\''s with this one'\''s]' \
+'--connectivity[Compare who may talk to whom by all policies together\: those that protect, with those that monitor and proposals too; with -f the older folder'\''s with this one'\''s]' \
 '--assume-protect[With --connectivity and -f\: count monitoring policies and proposals of both as if they protected]' \
 '-A[Work in all namespaces, whatever -n says]' \
 '--all-namespaces[Work in all namespaces, whatever -n says]' \
@@ -169,6 +169,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '--direction=[Only one direction]:DIRECTION:((ingress\:"Into the workload"
 egress\:"Out of the workload"))' \
+'*--cluster-state=[The cluster'\''s objects, whose own policies count in the preflight\: a file, a folder or - (repeatable)]:PLACE:_files' \
 '--min-window=[The least recorded time that --protect asks for]:TIME:_default' \
 '--quiet-period=[The time in which no rule may be new for --protect]:TIME:_default' \
 '*--accept=[Preflight items to accept whatever they say\: window, quiet, traffic, enforcer, dns]:ITEM:(window quiet traffic enforcer dns)' \

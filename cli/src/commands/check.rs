@@ -55,8 +55,10 @@ struct Asked {
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
-    let asked = args.asked(global)?;
+    let (end, port, protocol) = port(&args.to)?;
     let judged = args.input.read(global)?;
+    let (from, to) = (judged.pattern(&args.from, global)?, judged.pattern(end, global)?);
+    let asked = Asked { from, to, protocol, port };
     let reach = judged.reach();
     let (sources, destinations) =
         (judged.ends(&asked.from, &reach)?, judged.ends(&asked.to, &reach)?);
@@ -70,17 +72,6 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     })?;
     let exit = if answer.denied == 0 { Exit::Done } else { Exit::No };
     Ok(judged.session.as_ref().map_or(exit, |session| session.exit(exit)))
-}
-
-// === impl Args ===
-
-impl Args {
-    fn asked(&self, global: &Global) -> Result<Asked, CommandError> {
-        let namespace = global.only_namespace();
-        let from = Pattern::parse(&self.from, namespace)?;
-        let (end, port, protocol) = port(&self.to)?;
-        Ok(Asked { from, to: Pattern::parse(end, namespace)?, protocol, port })
-    }
 }
 
 /// `END:PORT[/PROTOCOL]`.

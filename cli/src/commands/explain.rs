@@ -185,7 +185,7 @@ fn families(ranges: &[AddressRange]) -> Vec<String> {
             continue;
         }
         let (blocks, without) = (blocks(&own), blocks(&space::gaps(whole, &own)));
-        if without.len() < blocks.len() {
+        if !without.is_empty() && without.len() < blocks.len() {
             let whole = self::blocks(&[whole]).concat();
             words.push(format!("{whole} without {}", without.join(",")));
         } else {

@@ -76,8 +76,9 @@ impl Judged {
             [one] => Ok(one.clone()),
             [] => {
                 let wanted = Workload::new(namespace.unwrap_or_default(), kind, name);
+                let called = if namespace.is_some() { word(&wanted) } else { short(&wanted) };
                 let names: Vec<String> = known.iter().map(word).collect();
-                let error = unknown("", &word(&wanted), names.iter().map(String::as_str));
+                let error = unknown("", &called, names.iter().map(String::as_str));
                 Err(error.hint("give the cluster's objects with --cluster-state"))
             }
             [..] => {
@@ -92,9 +93,29 @@ impl Judged {
         }
     }
 
+    /// An end as a person writes it. Workloads of kinds that only the objects know are ends too.
+    pub(crate) fn pattern(&self, text: &str, global: &Global) -> Result<Pattern, CommandError> {
+        let namespace = global.only_namespace();
+        Pattern::parse(text, namespace).or_else(|error| {
+            let is_meant = |own: &Workload| {
+                let (full, short) = (word(own), short(own));
+                let here = namespace.is_none_or(|namespace| *own.namespace == *namespace);
+                full.eq_ignore_ascii_case(text) || (here && short.eq_ignore_ascii_case(text))
+            };
+            match self.workloads().into_iter().find(is_meant) {
+                Some(own) => Ok(Pattern::Workload {
+                    namespace: Some(own.namespace.to_string()),
+                    kind: own.kind.to_string(),
+                    name: own.name.to_string(),
+                }),
+                None => Err(error),
+            }
+        })
+    }
+
     /// A workload as a person writes it, of which there must be one.
     pub(crate) fn parsed(&self, text: &str, global: &Global) -> Result<Workload, CommandError> {
-        match Pattern::parse(text, global.only_namespace())? {
+        match self.pattern(text, global)? {
             Pattern::Workload { namespace, kind, name } => {
                 self.named(namespace.as_deref(), &kind, &name)
             }
@@ -196,8 +217,12 @@ impl Judged {
 
 /// A workload as one word, with its namespace.
 pub(crate) fn word(workload: &Workload) -> String {
-    let kind = workload.kind.to_lowercase();
-    format!("{}/{kind}/{}", workload.namespace, workload.name)
+    format!("{}/{}", workload.namespace, short(workload))
+}
+
+/// A workload as one word, within its namespace.
+fn short(workload: &Workload) -> String {
+    format!("{}/{}", workload.kind.to_lowercase(), workload.name)
 }
 
 fn found(ends: Vec<End>, what: &str, resource: &str) -> Result<Vec<End>, CommandError> {

@@ -278,7 +278,7 @@ fn connectivity_is_compared_between_what_protects_and_what_could() {
     - shop/deployment/web -> shop/statefulset/db                everything
     - shop/statefulset/db -> shop/deployment/api                everything
     - shop/statefulset/db -> shop/deployment/web                everything
-    - world(0.0.0.0/0 without ) -> shop/statefulset/db          everything
+    - world(0.0.0.0/0) -> shop/statefulset/db                   everything
     ");
     insta::assert_snapshot!(diff("sts/db -n shop -o markdown"), @"
     exit 1
@@ -290,7 +290,7 @@ fn connectivity_is_compared_between_what_protects_and_what_could() {
     | - | shop/deployment/web | shop/statefulset/db | everything |
     | - | shop/statefulset/db | shop/deployment/api | everything |
     | - | shop/statefulset/db | shop/deployment/web | everything |
-    | - | world(0.0.0.0/0 without ) | shop/statefulset/db | everything |
+    | - | world(0.0.0.0/0) | shop/statefulset/db | everything |
     ");
     insta::assert_snapshot!(diff("sts/db -n shop -o dot"), @r#"
     exit 1
@@ -303,7 +303,7 @@ fn connectivity_is_compared_between_what_protects_and_what_could() {
       "shop/deployment/web" -> "shop/statefulset/db" [label="- everything", color=red, style=dashed];
       "shop/statefulset/db" -> "shop/deployment/api" [label="- everything", color=red, style=dashed];
       "shop/statefulset/db" -> "shop/deployment/web" [label="- everything", color=red, style=dashed];
-      "world(0.0.0.0/0 without )" -> "shop/statefulset/db" [label="- everything", color=red, style=dashed];
+      "world(0.0.0.0/0)" -> "shop/statefulset/db" [label="- everything", color=red, style=dashed];
     }
     "#);
     environment.good("promote sts/db -n shop --protect --accept-uncovered all --dir policies");
@@ -396,10 +396,42 @@ fn the_clusters_own_policies_count_against_traffic() {
         environment
             .run(&format!("diff deployment/web -n shop --against-traffic --dir policies {words}"))
     };
-    insta::assert_snapshot!(diff(""), @"");
-    insta::assert_snapshot!(diff("--cluster-state accept.yaml"), @"");
-    insta::assert_snapshot!(diff("--cluster-state deny.yaml"), @"");
+    insta::assert_snapshot!(diff(""), @"
+    exit 1
+    ----- stdout -----
+    POLICY                       FROM                  TO                                      PORT      COUNT   UNCOVERED
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.7)   443/TCP   3       ujr958z
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.8)   443/TCP   2       ujr958z
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.9)   443/TCP   3       ujr958z
+    recorded connections that would be denied: 8 of 126, listed as uncovered: 8
+    ");
+    insta::assert_snapshot!(diff("--cluster-state accept.yaml"), @"
+    exit 0
+    ----- stdout -----
+    recorded connections that would be denied: 0 of 126
+    ");
+    insta::assert_snapshot!(diff("--cluster-state deny.yaml"), @"
+    exit 1
+    ----- stdout -----
+    POLICY                       FROM                  TO                                      PORT      COUNT   UNCOVERED
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.7)   443/TCP   3       ujr958z
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.8)   443/TCP   2       ujr958z
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.9)   443/TCP   3       ujr958z
+    recorded connections that would be denied: 8 of 126, listed as uncovered: 8
+    ");
     insta::assert_snapshot!(environment.run(
         "promote deployment/web -n shop --direction egress --protect --dry-run --dir policies --cluster-state accept.yaml"
-    ), @"");
+    ), @"
+    exit 1
+    ----- stdout -----
+    PREFLIGHT  deployment-web-egress  window 25h >= 24h                                            pass
+    PREFLIGHT  deployment-web-egress  new rules in the last 1h: 0                                  pass
+    PREFLIGHT  deployment-web-egress  uncovered: 2 (External api.example.com 443/TCP [ujr958z], Unanswered db 9999/TCP [uv1v9c5])  FAIL  (allow them with kubectl netenf allow ID, or accept their loss with --accept-uncovered ID,… or all)
+    PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 0                 pass
+    PREFLIGHT  deployment-web-egress  enforcer: a folder cannot tell what enforces in the cluster  warn
+    PREFLIGHT  deployment-web-egress  DNS is allowed                                               pass
+    ----- stderr -----
+    error: not promoted: 1 check failed (deployment-web-egress)
+    hint: each line with FAIL says what to do; promote without --protect only monitors
+    ");
 }

@@ -107,22 +107,22 @@ fn without_a_workload_the_whole_map_is_shown() {
     shop/cronjob/report                 monitoring/statefulset/prometheus   everything      all
     shop/cronjob/report                 shop/deployment/cache               everything      all
     shop/cronjob/report                 shop/statefulset/db                 5432/TCP        all
-    shop/cronjob/report                 world(0.0.0.0/0 without )           everything      all
+    shop/cronjob/report                 world(0.0.0.0/0)                    everything      all
     shop/deployment/api                 kube-system/deployment/coredns      53/TCP,53/UDP   all
     shop/deployment/api                 shop/statefulset/db                 5432/TCP        all
     shop/deployment/cache               kube-system/deployment/coredns      everything      all
     shop/deployment/cache               monitoring/statefulset/prometheus   everything      all
     shop/deployment/cache               shop/cronjob/report                 everything      all
-    shop/deployment/cache               world(0.0.0.0/0 without )           everything      all
+    shop/deployment/cache               world(0.0.0.0/0)                    everything      all
     shop/deployment/web                 kube-system/deployment/coredns      53/TCP,53/UDP   all
     shop/deployment/web                 shop/deployment/api                 8080/TCP        all
     shop/statefulset/db                 kube-system/deployment/coredns      everything      all
     shop/statefulset/db                 monitoring/statefulset/prometheus   everything      all
     shop/statefulset/db                 shop/cronjob/report                 everything      all
     shop/statefulset/db                 shop/deployment/cache               everything      all
-    shop/statefulset/db                 world(0.0.0.0/0 without )           everything      all
-    world(0.0.0.0/0 without )           shop/cronjob/report                 everything      all
-    world(0.0.0.0/0 without )           shop/deployment/cache               everything      all
+    shop/statefulset/db                 world(0.0.0.0/0)                    everything      all
+    world(0.0.0.0/0)                    shop/cronjob/report                 everything      all
+    world(0.0.0.0/0)                    shop/deployment/cache               everything      all
     ");
     insta::assert_snapshot!(environment.run("explain --dir policies"), @"
     exit 0
@@ -131,23 +131,23 @@ fn without_a_workload_the_whole_map_is_shown() {
     monitoring/statefulset/prometheus   shop/deployment/api                 everything   all
     monitoring/statefulset/prometheus   shop/deployment/web                 everything   all
     monitoring/statefulset/prometheus   shop/statefulset/db                 everything   all
-    monitoring/statefulset/prometheus   world(0.0.0.0/0 without )           everything   all
+    monitoring/statefulset/prometheus   world(0.0.0.0/0)                    everything   all
     shop/deployment/api                 monitoring/statefulset/prometheus   everything   all
     shop/deployment/api                 shop/deployment/web                 everything   all
     shop/deployment/api                 shop/statefulset/db                 everything   all
-    shop/deployment/api                 world(0.0.0.0/0 without )           everything   all
+    shop/deployment/api                 world(0.0.0.0/0)                    everything   all
     shop/deployment/web                 monitoring/statefulset/prometheus   everything   all
     shop/deployment/web                 shop/deployment/api                 everything   all
     shop/deployment/web                 shop/statefulset/db                 everything   all
-    shop/deployment/web                 world(0.0.0.0/0 without )           everything   all
+    shop/deployment/web                 world(0.0.0.0/0)                    everything   all
     shop/statefulset/db                 monitoring/statefulset/prometheus   everything   all
     shop/statefulset/db                 shop/deployment/api                 everything   all
     shop/statefulset/db                 shop/deployment/web                 everything   all
-    shop/statefulset/db                 world(0.0.0.0/0 without )           everything   all
-    world(0.0.0.0/0 without )           monitoring/statefulset/prometheus   everything   all
-    world(0.0.0.0/0 without )           shop/deployment/api                 everything   all
-    world(0.0.0.0/0 without )           shop/deployment/web                 everything   all
-    world(0.0.0.0/0 without )           shop/statefulset/db                 everything   all
+    shop/statefulset/db                 world(0.0.0.0/0)                    everything   all
+    world(0.0.0.0/0)                    monitoring/statefulset/prometheus   everything   all
+    world(0.0.0.0/0)                    shop/deployment/api                 everything   all
+    world(0.0.0.0/0)                    shop/deployment/web                 everything   all
+    world(0.0.0.0/0)                    shop/statefulset/db                 everything   all
     ");
 }
 

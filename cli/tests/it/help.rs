@@ -348,7 +348,8 @@ fn help_is_for_people() {
               monitor and proposals too; with -f the older folder's with this one's
 
           --cluster-state <PLACE>
-              The cluster's objects, with --connectivity: a file, a folder or - (repeatable)
+              The cluster's objects, whose own policies count, with --connectivity or --against-traffic:
+              a file, a folder or - (repeatable)
 
           --assume-protect
               With --connectivity and -f: count monitoring policies and proposals of both as if they
@@ -429,6 +430,10 @@ fn help_is_for_people() {
 
           --protect
               Deny what is not allowed
+
+          --cluster-state <PLACE>
+              The cluster's objects, whose own policies count in the preflight: a file, a folder or -
+              (repeatable)
 
           --min-window <TIME>
               The least recorded time that --protect asks for
