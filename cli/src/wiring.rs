@@ -25,7 +25,7 @@ pub(crate) mod violation;
 
 /// Prints the cluster's objects that learning uses.
 pub(crate) const GET_STATE: &str =
-    "kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices -A -o yaml";
+    "kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices,netpol -A -o yaml";
 
 /// How flows are read.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -171,7 +171,7 @@ fn what_is_no_workload_is_an_error() {
     exit 2
     ----- stderr -----
     error: there is nothing to judge by
-    hint: give policies and objects with --dir, -f or --cluster-state, for example what kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices -A -o yaml prints
+    hint: give policies and objects with --dir, -f or --cluster-state, for example what kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices,netpol -A -o yaml prints
     ");
 }
 

@@ -472,7 +472,7 @@ fn owners_that_are_missing_are_told_with_the_command_that_gets_them() {
     insta::assert_snapshot!(told.join("\n"), @"
     warning: pods of --cluster-state are owned by objects that are not in it, so that who owns those is not known: ReplicaSet
     hint: one command gets all objects that learning uses:
-          kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices -A -o yaml > state.yaml
+          kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices,netpol -A -o yaml > state.yaml
     ");
     let run = environment.run("learn --input-file flows.jsonl --cluster-state state.yaml");
     assert!(!run.stderr.contains("not in it"), "{run}");

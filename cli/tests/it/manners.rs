@@ -227,7 +227,7 @@ fn a_line_of_any_length_costs_no_other() {
     1 proposal, 0 uncovered items
     seen, but without a proposal of its own: 1 UnknownOwner
     hint: the recording names pods but not all of their workloads or labels; give the cluster's objects:
-          kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices -A -o yaml > state.yaml
+          kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices,netpol -A -o yaml > state.yaml
           and add --cluster-state state.yaml
     "#);
 }
@@ -268,7 +268,7 @@ fn cluster_state_that_is_broken_in_part_is_used_in_part() {
     exit 3
     ----- stderr -----
     error: --cluster-state holds no Kubernetes object: none.yaml, document 1: no Kubernetes object: it has no kind; it was left out
-    hint: give what kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices -A -o yaml prints
+    hint: give what kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices,netpol -A -o yaml prints
     ");
     let whole = environment.good("learn --input-file flows.jsonl --cluster-state state.yaml");
     let piped =
