@@ -113,10 +113,11 @@ impl ControlPlane {
         let base = Base { port, secrets, clients: AtomicUsize::new(0), keeper };
         let admin = base.client(&Subject { user: "admin", group: Some("system:masters") })?;
 
+        // The API server comes later: on a port that another plane took it would write into its etcd.
         let mut etcd = base.run(&peer("etcd"), &argument::etcd(base.folder(), [store, peers]))?;
+        etcd.await_ready(|etcd| etcd.logged("ready to serve client requests"))?;
         let arguments = argument::api_server(&base.secrets, store, port);
         let mut api_server = base.run(&programs.join("kube-apiserver"), &arguments)?;
-        etcd.await_ready(|etcd| etcd.logged("ready to serve client requests"))?;
         api_server.await_ready(|it| serves(it, &admin))?;
         define(&admin, &options.definitions)?;
 

@@ -19,7 +19,10 @@ use tempfile::TempDir;
 /// that is being killed may still write into the folder, therefore the repetition.
 const SCRIPT: &str = r#"
 read -r _
-setsid sh -c 'kill -s KILL -- "-$1"; until rm -rf -- "$2"; do sleep 0.1; done' keeper "$$" "$1"
+setsid sh -c '
+  kill -s KILL -- "-$1"
+  for _ in $(seq 100); do rm -rf -- "$2" && break; sleep 0.1; done
+' keeper "$$" "$1"
 "#;
 
 /// A folder and a process group that end with this value, or with the process.
