@@ -7,7 +7,7 @@ export NO_COLOR ?= 1
 
 PURE := netenf-policy netenf-learn netenf-k8s netenf-api
 
-.PHONY: help deps build demo fmt lint test test-unit test-cli test-interop generate bench doc clean
+.PHONY: help deps build demo fmt lint test test-unit test-cli test-interop test-cluster generate bench doc clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -33,16 +33,19 @@ lint: ## Format check, clippy, documentation, and each pure crate on its own
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps --quiet
 	@for crate in $(PURE); do $(CARGO) check --locked --quiet -p $$crate; done
 
-test: deps lint test-unit test-cli test-interop ## Everything that CI runs
+test: deps lint test-unit test-cli test-interop test-cluster ## Everything that CI runs
 
 test-unit: ## Unit, property, snapshot, drift and tidy tests: no network, no privileges
-	$(CARGO) test --locked --workspace --exclude kubectl-netenf
+	$(CARGO) test --locked --workspace --exclude kubectl-netenf --exclude netenf-cluster-tests
 
 test-cli: ## The command line as a process, and its unit tests
 	$(CARGO) test --locked -p kubectl-netenf --bins --test it
 
 test-interop: ## Genuine Kubernetes code, kubectl and kube-network-policies beside ours (built from Go modules once)
 	$(CARGO) test --locked -p kubectl-netenf --test interop
+
+test-cluster: ## Against a genuine API server (etcd and Kubernetes are built from Go modules once: about 15 minutes)
+	$(CARGO) test --locked -p netenf-cluster-tests
 
 generate: ## Write all generated files: CRDs, protocol bindings, completions, command reference
 	$(CARGO) run --locked --quiet -p xtask -- codegen

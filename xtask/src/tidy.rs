@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 /// Which of our crates each of them may depend on, outside of tests (ARCHITECTURE.md).
-pub const ARROWS: [(&str, &[&str]); 10] = [
+pub const ARROWS: [(&str, &[&str]); 11] = [
     ("netenf-policy", &[]),
     ("netenf-learn", &["netenf-policy"]),
     ("netenf-api", &[]),
@@ -15,6 +15,7 @@ pub const ARROWS: [(&str, &[&str]); 10] = [
     ("netenf-flows", &["netenf-learn"]),
     ("netenf-store", &["netenf-api", "netenf-k8s"]),
     ("netenf-testkit", &[]),
+    ("netenf-cluster-tests", &[]),
     (
         "kubectl-netenf",
         &[

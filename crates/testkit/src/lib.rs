@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+pub mod control_plane;
+pub mod deadline;
 pub mod generate;
 pub mod peer;
 

@@ -31,8 +31,8 @@ fn a_wrong_arrow_is_told() {
 #[test]
 fn no_module_file_is_called_mod_or_a_catch_all() {
     let mut wrong = Vec::new();
-    let mut folders =
-        vec![crate::root().join("crates"), crate::root().join("cli"), crate::root().join("xtask")];
+    let mut folders: Vec<_> =
+        ["crates", "cli", "tests", "xtask"].map(|folder| crate::root().join(folder)).into();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();

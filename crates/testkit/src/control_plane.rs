@@ -1,0 +1,242 @@
+//! A genuine Kubernetes control plane for tests: etcd, kube-apiserver and kube-controller-manager
+//! on loopback, with RBAC, admission, garbage collection and the aggregation layer. It has no nodes,
+//! so pods are objects that nothing runs.
+//!
+//! A plane belongs to the process that started it and ends with it, whatever way that goes
+//! (`keeper`): no process and no file is left. Any number of planes run at once.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Context as _;
+use rustix::process::Signal;
+
+use crate::peer::peer;
+use certificate::Subject;
+use client::{Credential, Server};
+use keeper::Keeper;
+use program::Program;
+use secrets::Secrets;
+
+pub use client::Client;
+
+mod argument;
+mod certificate;
+mod client;
+mod keeper;
+mod program;
+mod secrets;
+
+/// As often a plane is started on ports that were free a moment ago, before another process took one.
+const ATTEMPTS: usize = 5;
+
+/// What a program logs that comes too late for its port.
+const TAKEN: &str = "address already in use";
+
+/// How long kubectl waits for what controllers do: many times what they need on a quiet machine.
+const PATIENCE: &str = "--timeout=120s";
+
+/// What a plane starts with.
+#[derive(Default)]
+pub struct Options {
+    /// Files or folders of custom resource definitions. They are there before the garbage collector
+    /// starts: it looks for new kinds only every 30 seconds, and until then leaves their objects.
+    pub definitions: Vec<PathBuf>,
+}
+
+/// A running control plane. Dropping it ends it.
+pub struct ControlPlane {
+    // Fields are dropped in this order: clients of a program end before it, and the folder last.
+    _controller_manager: Program,
+    api_server: Program,
+    _etcd: Program,
+    admin: Client,
+    base: Base,
+}
+
+/// What is there before any program runs.
+struct Base {
+    /// Of the API server.
+    port: u16,
+    secrets: Secrets,
+    clients: AtomicUsize,
+    keeper: Keeper,
+}
+
+/// An API server that answers nobody, until this is dropped.
+#[must_use = "the API server goes on when this is dropped"]
+pub struct Paused<'a> {
+    api_server: &'a Program,
+}
+
+// === impl ControlPlane ===
+
+impl ControlPlane {
+    /// The plane with our custom resources that all tests of a process share. It ends with the
+    /// process.
+    ///
+    /// # Panics
+    /// If it cannot be started.
+    pub fn shared() -> &'static Self {
+        static SHARED: LazyLock<ControlPlane> = LazyLock::new(|| {
+            let definitions = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crds");
+            ControlPlane::start(&Options { definitions: vec![definitions] })
+                .expect("the shared control plane starts")
+        });
+        &SHARED
+    }
+
+    /// Starts a plane and returns when it serves: the API server is ready, the definitions are
+    /// established, and a controller has made the `ServiceAccount` of the namespace `default`.
+    ///
+    /// # Errors
+    /// If a program does not start or is not ready in time; the error holds the end of its log.
+    ///
+    /// # Panics
+    /// If a program cannot be built.
+    pub fn start(options: &Options) -> anyhow::Result<Self> {
+        for _ in 1..ATTEMPTS {
+            match Self::start_on(free_ports()?, options) {
+                Err(error) if error.to_string().contains(TAKEN) => {}
+                decided => return decided,
+            }
+        }
+        Self::start_on(free_ports()?, options)
+    }
+
+    fn start_on([store, peers, port]: [u16; 3], options: &Options) -> anyhow::Result<Self> {
+        let programs = peer("control-plane");
+        let keeper = Keeper::start()?;
+        let secrets = Secrets::create(keeper.folder())?;
+        let base = Base { port, secrets, clients: AtomicUsize::new(0), keeper };
+        let admin = base.client(&Subject { user: "admin", group: Some("system:masters") })?;
+
+        // The API server comes later: on a port that another plane took it would write into its etcd.
+        let mut etcd = base.run(&peer("etcd"), &argument::etcd(base.folder(), [store, peers]))?;
+        etcd.await_ready(|etcd| etcd.logged("ready to serve client requests"))?;
+        let arguments = argument::api_server(&base.secrets, store, port);
+        let mut api_server = base.run(&programs.join("kube-apiserver"), &arguments)?;
+        api_server.await_ready(|it| serves(it, &admin))?;
+        define(&admin, &options.definitions)?;
+
+        let controller = Subject { user: "system:kube-controller-manager", group: None };
+        let controller = base.client(&controller)?;
+        let arguments = argument::controller_manager(&base.secrets, controller.kubeconfig());
+        let controller_manager = base.run(&programs.join("kube-controller-manager"), &arguments)?;
+        admin
+            .kubectl(&["wait", "--for=create", "-n=default", "serviceaccount/default", PATIENCE])
+            .map_err(|error| controller_manager.explained(&error))?;
+        Ok(Self { _controller_manager: controller_manager, api_server, _etcd: etcd, admin, base })
+    }
+
+    /// The client that may do everything.
+    pub fn admin(&self) -> &Client {
+        &self.admin
+    }
+
+    /// A person who may do what is bound to them or to their group, known by a client certificate.
+    ///
+    /// # Errors
+    /// If the files of the client cannot be written.
+    pub fn user(&self, name: &str, group: Option<&str>) -> anyhow::Result<Client> {
+        self.base.client(&Subject { user: name, group })
+    }
+
+    /// A service account as a program in a pod is it: by a token that the API server made.
+    ///
+    /// # Errors
+    /// If there is no such account.
+    pub fn service_account(&self, namespace: &str, name: &str) -> anyhow::Result<Client> {
+        let token = self.admin.kubectl(&["create", "token", "-n", namespace, name])?;
+        self.base.client_with(&Credential::Token(token))
+    }
+
+    /// Stops the API server in the middle of whatever it does: connections stay open and nothing is
+    /// answered, as when its machine hangs.
+    ///
+    /// # Errors
+    /// If it does not run.
+    pub fn pause_api_server(&self) -> anyhow::Result<Paused<'_>> {
+        self.api_server.signal(Signal::STOP)?;
+        Ok(Paused { api_server: &self.api_server })
+    }
+
+    /// Kills the API server, and returns when it serves again on the same port and data.
+    ///
+    /// # Errors
+    /// If it is not ready in time.
+    pub fn restart_api_server(&mut self) -> anyhow::Result<()> {
+        self.api_server.restart()?;
+        self.api_server.await_ready(|it| serves(it, &self.admin))
+    }
+
+    /// The folder of all files of the plane. It ends with the plane.
+    pub fn folder(&self) -> &Path {
+        self.base.keeper.folder()
+    }
+}
+
+// === impl Base ===
+
+impl Base {
+    fn folder(&self) -> &Path {
+        self.keeper.folder()
+    }
+
+    fn run(&self, program: &Path, arguments: &[String]) -> anyhow::Result<Program> {
+        Program::start(program, arguments, self.folder(), self.keeper.group())
+    }
+
+    fn client(&self, subject: &Subject<'_>) -> anyhow::Result<Client> {
+        let pair = self.secrets.cluster.client(&self.next(), subject)?;
+        self.client_with(&Credential::Certificate(pair))
+    }
+
+    fn client_with(&self, credential: &Credential) -> anyhow::Result<Client> {
+        let kubeconfig = self.folder().join(format!("{}.kubeconfig", self.next()));
+        let server = Server { port: self.port, authority: &self.secrets.cluster.certificate };
+        Client::create(kubeconfig, &server, credential)
+    }
+
+    /// A name for files of a client. Those of users may hold any character.
+    fn next(&self) -> String {
+        format!("client-{}", self.clients.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+// === impl Paused ===
+
+impl Drop for Paused<'_> {
+    fn drop(&mut self) {
+        let _ = self.api_server.signal(Signal::CONT);
+    }
+}
+
+/// Ports that nothing listens on. The listeners are held until all are found, so that they differ.
+fn free_ports<const N: usize>() -> anyhow::Result<[u16; N]> {
+    let mut ports = [0; N];
+    let mut held = Vec::new();
+    for port in &mut ports {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).context("cannot find a free port")?;
+        *port = listener.local_addr()?.port();
+        held.push(listener);
+    }
+    Ok(ports)
+}
+
+/// The log is looked at first: it costs less than kubectl. kubectl knows the server by its certificate,
+/// so that no other one on the port is taken for it.
+fn serves(api_server: &Program, admin: &Client) -> bool {
+    api_server.logged("Serving securely") && admin.kubectl(&["get", "--raw=/readyz"]).is_ok()
+}
+
+fn define(admin: &Client, definitions: &[PathBuf]) -> anyhow::Result<()> {
+    for path in definitions {
+        let path = path.to_string_lossy();
+        admin.kubectl(&["apply", "--server-side", "-f", &path])?;
+        admin.kubectl(&["wait", "--for=condition=Established", "-f", &path, PATIENCE])?;
+    }
+    Ok(())
+}
