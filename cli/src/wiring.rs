@@ -18,6 +18,7 @@ pub(crate) mod policies;
 mod progress;
 pub(crate) mod recording;
 pub(crate) mod select;
+pub(crate) mod service;
 pub(crate) mod state;
 pub(crate) mod store;
 pub(crate) mod traffic;

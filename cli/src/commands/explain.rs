@@ -61,33 +61,36 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         let namespace = global.only_namespace();
         let wanted = |own: &Workload| namespace.is_none_or(|wanted| *own.namespace == *wanted);
         let links = reach.map(&judged.index, &all, wanted);
-        args.show_links(&links)?;
+        args.show_links(&judged, &links)?;
     } else {
         let named: BTreeSet<Workload> = args
             .workloads
             .iter()
             .map(|text| judged.parsed(text, global))
             .collect::<Result<_, _>>()?;
-        let explained: Vec<Explained> =
-            named.into_iter().map(|own| explain(&judged, &reach, &all, own)).collect();
+        let explained: Vec<Explained> = named
+            .into_iter()
+            .map(|own| explain(&judged, &reach, &all, own))
+            .collect::<Result<_, _>>()?;
         print(&match args.output {
             None => explained.iter().map(text).collect::<Vec<_>>().join("\n"),
             Some(JsonOnly::Json) => {
                 let items: Vec<Value> = explained.iter().map(as_json).collect();
-                output::json(&json!({ "items": items }))?
+                output::json(&json!({ "items": items, "leftOut": judged.left_out() }))?
             }
         })?;
     }
-    Ok(judged.session.as_ref().map_or(Exit::Done, |session| session.exit(Exit::Done)))
+    Ok(judged.exit(Exit::Done))
 }
 
 // === impl Args ===
 
 impl Args {
-    fn show_links(&self, links: &[Link]) -> Result<(), CommandError> {
+    fn show_links(&self, judged: &Judged, links: &[Link]) -> Result<(), CommandError> {
         if self.output == Some(JsonOnly::Json) {
             let items: Vec<Value> = links.iter().map(link_json).collect();
-            return print(&output::json(&json!({ "items": items }))?);
+            let left_out = judged.left_out();
+            return print(&output::json(&json!({ "items": items, "leftOut": left_out }))?);
         }
         if links.is_empty() {
             tell("nothing may talk to anything, or no workload is known");
@@ -108,8 +111,8 @@ fn explain(
     reach: &Reach<'_>,
     all: &[(Workload, Vec<End>)],
     workload: Workload,
-) -> Explained {
-    let own = judged.ends_of(&workload);
+) -> Result<Explained, CommandError> {
+    let own = judged.ends_of(&workload)?;
     let direction = |side| Direction::new(reach, side, &own);
     let (egress, ingress) = (direction(Side::Egress), direction(Side::Ingress));
     let mut all = all.to_vec();
@@ -117,7 +120,7 @@ fn explain(
         all.push((workload.clone(), own));
     }
     let links = reach.map(&judged.index, &all, |one| *one == workload);
-    Explained { workload, egress, ingress, links }
+    Ok(Explained { workload, egress, ingress, links })
 }
 
 // === impl Explained ===

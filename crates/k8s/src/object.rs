@@ -56,6 +56,13 @@ pub enum Object {
     Policy(WorkloadNetworkPolicy),
     /// Another kind: only its identity, owners and selector are of interest.
     Other(Value),
+    /// What could not be read, of which a diagnostic tells: its kind and name as far as they are known.
+    Broken {
+        /// Its kind; empty if not even that is known.
+        kind: String,
+        /// Its name, or the place of the text.
+        name: String,
+    },
 }
 
 /// Something in an input that could not be used, and what follows from that.
@@ -78,7 +85,10 @@ pub fn read(place: &str, text: &str) -> (Vec<Object>, Vec<Diagnostic>) {
                 take(&place, document, &mut objects, &mut diagnostics);
             }
         }
-        Err(message) => diagnostics.push(Diagnostic { place: place.to_owned(), message }),
+        Err(message) => {
+            objects.push(Object::Broken { kind: String::new(), name: place.to_owned() });
+            diagnostics.push(Diagnostic { place: place.to_owned(), message });
+        }
     }
     (objects, diagnostics)
 }
@@ -129,6 +139,7 @@ fn take(
         Err(error) => {
             let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or("?");
             let message = format!("{kind}/{name} cannot be read and was left out: {error}");
+            objects.push(Object::Broken { kind: kind.to_owned(), name: name.to_owned() });
             diagnostics.push(Diagnostic { place: place.to_owned(), message });
         }
     }
@@ -187,6 +198,18 @@ fn is_core(document: &Value) -> bool {
 fn is_native_policy(document: &Value) -> bool {
     let version = document.get("apiVersion").and_then(Value::as_str);
     version.is_none_or(|version| version.starts_with("networking.k8s.io/"))
+}
+
+// === impl Object ===
+
+impl Object {
+    /// The kind of a policy that is known and not judged: those of network plugins and meshes, and old versions.
+    pub fn foreign_policy(&self) -> Option<&str> {
+        let Self::Other(document) = self else { return None };
+        let kind = document.get("kind").and_then(Value::as_str)?;
+        let is_policy = kind.ends_with("NetworkPolicy") || kind == "AuthorizationPolicy";
+        is_policy.then_some(kind)
+    }
 }
 
 /// Labels of an object's metadata.

@@ -73,6 +73,11 @@ impl Index {
         })
     }
 
+    /// Whether an object of the namespace, or its own, is known.
+    pub fn has_namespace(&self, namespace: &str) -> bool {
+        self.namespaces.contains_key(namespace) || self.covered.contains(namespace)
+    }
+
     /// Whether an IPv6 address of a pod or node is known.
     pub fn has_ipv6(&self) -> bool {
         self.by_address.keys().chain(self.node_addresses.keys()).any(IpAddr::is_ipv6)

@@ -80,6 +80,22 @@ impl Index {
         })
     }
 
+    /// What is behind a port of the service; `None` if there is no such service or port.
+    pub fn service_named(
+        &self,
+        namespace: &str,
+        name: &str,
+        (protocol, port): (Protocol, u16),
+    ) -> Option<ServiceTarget> {
+        let is_meant = |entry: &ServicePort| entry.protocol == protocol && entry.port == port;
+        self.target(&(namespace.into(), name.into()), false, is_meant)
+    }
+
+    /// Whether there is such a service.
+    pub fn has_service(&self, namespace: &str, name: &str) -> bool {
+        self.services.contains_key(&(namespace.into(), name.into()))
+    }
+
     fn target(
         &self,
         key: &Key,
