@@ -4,7 +4,7 @@
 //! an answer; a name may have 100 addresses and more; an entry lives for its TTL, clamped, and a grace; a
 //! repeated answer restarts the time.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -101,7 +101,8 @@ pub enum Refusal {
 pub struct DomainCache {
     settings: Settings,
     names: Tree<Addresses>,
-    by_address: HashMap<IpAddr, BTreeMap<(Name, Asker), Duration>>,
+    /// One map for all addresses: most have one name, and a map of their own would take ten times its size.
+    by_address: BTreeMap<(IpAddr, Asker, Name), Duration>,
     by_expiry: BTreeSet<(Duration, Name, IpAddr, Asker)>,
     /// What pods were told, to be forgotten with them.
     by_pod: BTreeMap<Asker, BTreeSet<(Name, IpAddr)>>,
@@ -221,13 +222,21 @@ impl DomainCache {
 
     /// What is known of `address`, what expired but was not collected yet among it.
     pub fn known(&self, address: IpAddr) -> impl Iterator<Item = Known<'_>> {
-        let known = self.by_address.get(&address).into_iter().flatten();
-        known.map(|((name, asker), expires)| Known { name, asker, expires: *expires })
+        // No name is less than the empty one.
+        let known = self.by_address.range((address, Asker::Node, Name(Arc::default()))..);
+        let known = known.take_while(move |((one, ..), _)| *one == address);
+        known.map(|((_, asker, name), expires)| Known { name, asker, expires: *expires })
     }
 
-    /// All addresses that are known.
-    pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
-        self.by_address.keys().copied()
+    /// The addresses of the names that `pattern` means, those of several names or askers more than once.
+    pub fn addresses(&self, pattern: &Pattern) -> impl Iterator<Item = IpAddr> {
+        let (name, below) = if pattern.wildcard {
+            (None, Some(self.names.below(&pattern.name)))
+        } else {
+            (self.names.value(&pattern.name), None)
+        };
+        let of_names = name.into_iter().chain(below.into_iter().flatten());
+        of_names.flat_map(Addresses::keys).map(|(_, address)| *address)
     }
 
     /// Removes what expired by `now`. Gives the addresses of which something was removed.
@@ -243,8 +252,7 @@ impl DomainCache {
     pub fn forget(&mut self, asker: &Asker) -> BTreeSet<IpAddr> {
         let own = self.by_pod.remove(asker).unwrap_or_default();
         for (name, address) in &own {
-            let known = self.by_address.get(address);
-            let expires = known.and_then(|known| known.get(&(name.clone(), asker.clone())));
+            let expires = self.by_address.get(&(*address, asker.clone(), name.clone()));
             if let Some(expires) = expires.copied() {
                 self.remove(&(expires, name.clone(), *address, asker.clone()));
             }
@@ -290,8 +298,7 @@ impl DomainCache {
         if let Some(known) = known {
             self.by_expiry.remove(&(known, name.clone(), address, asker.clone()));
         }
-        let of_address = self.by_address.entry(address).or_default();
-        of_address.insert((name.clone(), asker.clone()), expires);
+        self.by_address.insert((address, asker.clone(), name.clone()), expires);
         self.by_expiry.insert((expires, name.clone(), address, asker.clone()));
         changed.insert(address);
         if known.is_none() {
@@ -347,12 +354,7 @@ impl DomainCache {
                 self.by_pod.remove(asker);
             }
         }
-        if let Some(known) = self.by_address.get_mut(address) {
-            known.remove(&(name.clone(), asker.clone()));
-            if known.is_empty() {
-                self.by_address.remove(address);
-            }
-        }
+        self.by_address.remove(&(*address, asker.clone(), name.clone()));
     }
 }
 
