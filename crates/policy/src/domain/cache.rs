@@ -100,17 +100,17 @@ pub enum Refusal {
 #[derive(Debug, Clone, Default)]
 pub struct DomainCache {
     settings: Settings,
-    names: Tree<Addresses>,
-    /// One map for all addresses: most have one name, and a map of their own would take ten times its size.
+    /// The names that have an address.
+    names: Tree<Name>,
+    /// Until when, as in `by_address`. One map for all names: a map for each would take ten times the size of the
+    /// one address that many have.
+    by_name: BTreeMap<(Name, Asker, IpAddr), Duration>,
     by_address: BTreeMap<(IpAddr, Asker, Name), Duration>,
     by_expiry: BTreeSet<(Duration, Name, IpAddr, Asker)>,
     /// What pods were told, to be forgotten with them.
     by_pod: BTreeMap<Asker, BTreeSet<(Name, IpAddr)>>,
     evicted: u64,
 }
-
-/// Until when an address is known, for whom.
-type Addresses = BTreeMap<(Asker, IpAddr), Duration>;
 
 /// One entry of an address: for whom, and until when.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -209,15 +209,8 @@ impl DomainCache {
         subject: &Asker,
         now: Duration,
     ) -> bool {
-        let known = |addresses: &Addresses| {
-            addresses.iter().any(|((asker, one), expires)| {
-                *one == address && asker.tells(subject) && now < *expires
-            })
-        };
-        if pattern.wildcard {
-            return self.names.below(&pattern.name).any(known);
-        }
-        self.names.value(&pattern.name).is_some_and(known)
+        self.meant(pattern)
+            .any(|(asker, one, expires)| one == address && asker.tells(subject) && now < expires)
     }
 
     /// What is known of `address`, what expired but was not collected yet among it.
@@ -230,13 +223,7 @@ impl DomainCache {
 
     /// The addresses of the names that `pattern` means, those of several names or askers more than once.
     pub fn addresses(&self, pattern: &Pattern) -> impl Iterator<Item = IpAddr> {
-        let (name, below) = if pattern.wildcard {
-            (None, Some(self.names.below(&pattern.name)))
-        } else {
-            (self.names.value(&pattern.name), None)
-        };
-        let of_names = name.into_iter().chain(below.into_iter().flatten());
-        of_names.flat_map(Addresses::keys).map(|(_, address)| *address)
+        self.meant(pattern).map(|(_, address, _)| address)
     }
 
     /// Removes what expired by `now`. Gives the addresses of which something was removed.
@@ -275,6 +262,25 @@ impl DomainCache {
         self.evicted
     }
 
+    /// What is known of the names that `pattern` means.
+    fn meant(&self, pattern: &Pattern) -> impl Iterator<Item = (&Asker, IpAddr, Duration)> {
+        let (name, below) = if pattern.wildcard {
+            (None, Some(self.names.below(&pattern.name)))
+        } else {
+            (self.names.value(&pattern.name), None)
+        };
+        let names = name.into_iter().chain(below.into_iter().flatten());
+        names.flat_map(|name| self.of(name, &Asker::Node))
+    }
+
+    /// What is known of a name, from an asker on; nobody is before the node.
+    fn of(&self, name: &Name, from: &Asker) -> impl Iterator<Item = (&Asker, IpAddr, Duration)> {
+        let first = (name.clone(), from.clone(), IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let known = self.by_name.range(first.clone()..);
+        let known = known.take_while(move |((one, ..), _)| *one == first.0);
+        known.map(|((_, asker, address), expires)| (asker, *address, *expires))
+    }
+
     fn expiry(&self, now: Duration, ttl: Duration) -> Duration {
         let ttl = ttl.min(self.settings.cap).max(self.settings.floor);
         now.saturating_add(ttl).saturating_add(self.settings.grace)
@@ -288,13 +294,12 @@ impl DomainCache {
         expires: Duration,
         changed: &mut BTreeSet<IpAddr>,
     ) {
-        let addresses = self.names.value_or_default(name);
-        let key = (asker.clone(), address);
-        let known = addresses.get(&key).copied();
+        let key = (name.clone(), asker.clone(), address);
+        let known = self.by_name.get(&key).copied();
         if known.is_some_and(|known| known >= expires) {
             return;
         }
-        addresses.insert(key, expires);
+        self.by_name.insert(key, expires);
         if let Some(known) = known {
             self.by_expiry.remove(&(known, name.clone(), address, asker.clone()));
         }
@@ -302,6 +307,7 @@ impl DomainCache {
         self.by_expiry.insert((expires, name.clone(), address, asker.clone()));
         changed.insert(address);
         if known.is_none() {
+            self.names.insert(name, name.clone());
             if *asker != Asker::Node {
                 self.by_pod.entry(asker.clone()).or_default().insert((name.clone(), address));
             }
@@ -315,16 +321,13 @@ impl DomainCache {
 
     /// Drops the entry of `name` that expires first, if `asker` knows too many addresses of it.
     fn evict_of_name(&mut self, name: &Name, asker: &Asker, changed: &mut BTreeSet<IpAddr>) {
-        let least = (asker.clone(), IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        let own =
-            self.names.value(name).into_iter().flat_map(|addresses| addresses.range(&least..));
-        let own = own.take_while(|((one, _), _)| one == asker);
-        if own.clone().count() <= self.settings.addresses_of_name.max(MIN_ADDRESSES) {
+        let own = || self.of(name, asker).take_while(|(one, ..)| *one == asker);
+        if own().count() <= self.settings.addresses_of_name.max(MIN_ADDRESSES) {
             return;
         }
-        let first = own.min_by_key(|(_, expires)| **expires);
+        let first = own().min_by_key(|(_, _, expires)| *expires);
         let first =
-            first.map(|((_, address), expires)| (*expires, name.clone(), *address, asker.clone()));
+            first.map(|(_, address, expires)| (expires, name.clone(), address, asker.clone()));
         if let Some(first) = first {
             self.remove(&first);
             changed.insert(first.2);
@@ -342,11 +345,9 @@ impl DomainCache {
     fn remove(&mut self, entry: &(Duration, Name, IpAddr, Asker)) {
         self.by_expiry.remove(entry);
         let (_, name, address, asker) = entry;
-        if let Some(addresses) = self.names.value_mut(name) {
-            addresses.remove(&(asker.clone(), *address));
-            if addresses.is_empty() {
-                self.names.remove(name);
-            }
+        self.by_name.remove(&(name.clone(), asker.clone(), *address));
+        if self.of(name, &Asker::Node).next().is_none() {
+            self.names.remove(name);
         }
         if let Some(own) = self.by_pod.get_mut(asker) {
             own.remove(&(name.clone(), *address));
