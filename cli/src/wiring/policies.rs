@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use netenf_api::Mode;
+use netenf_k8s::object::is_foreign_policy;
 use netenf_k8s::reach::Reach;
 use netenf_k8s::{Diagnostic, Index, Object, lower};
 use netenf_learn::proposal::SeenEdge;
@@ -181,15 +182,11 @@ fn policy_name(object: &Object) -> Option<String> {
     }
 }
 
-/// Policies that cannot be read, or that are of no kind that is judged; the latter are told here.
+/// Policies that cannot be read, or that are of no kind that is judged; the latter are told here, those of one
+/// kind together.
 fn left_out(objects: &[Object], told: &mut Vec<Diagnostic>) -> Vec<LeftOut> {
-    const JUDGED: [&str; 4] = [
-        "NetworkPolicy",
-        "AdminNetworkPolicy",
-        "BaselineAdminNetworkPolicy",
-        "ClusterNetworkPolicy",
-    ];
     let mut left_out = Vec::new();
+    let mut alike: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for object in objects {
         match object {
             Object::Broken { kind, name } if kind.is_empty() || kind.ends_with("Policy") => {
@@ -198,27 +195,43 @@ fn left_out(objects: &[Object], told: &mut Vec<Diagnostic>) -> Vec<LeftOut> {
             }
             Object::Other(document) => {
                 let text = |path: &str| document.pointer(path).and_then(|value| value.as_str());
-                let kind = text("/kind").unwrap_or_default();
-                let foreign = object.foreign_policy().is_some();
-                let alike = near(kind, JUDGED.into_iter());
-                if !foreign && (alike.is_empty() || !kind.contains("etwork")) {
-                    continue;
+                let (kind, name) = (text("/kind").unwrap_or_default(), text("/metadata/name"));
+                let (is_foreign, name) = (is_foreign_policy(kind), name.unwrap_or("?"));
+                if is_foreign || meant(kind).is_some() {
+                    let version = text("/apiVersion").unwrap_or("no version");
+                    alike.entry((kind, version)).or_default().push(name);
+                    let (object, is_unreadable) = (format!("{kind} {name}"), !is_foreign);
+                    left_out.push(LeftOut { object, is_unreadable });
                 }
-                let object = format!("{kind} {}", text("/metadata/name").unwrap_or("?"));
-                let version = text("/apiVersion").unwrap_or("no version");
-                let message = match alike.first() {
-                    Some(meant) if !foreign => {
-                        format!("is left out: {version} has no such kind; is it a {meant}?")
-                    }
-                    _ => format!("is left out: policies of {version} are not judged"),
-                };
-                told.push(Diagnostic { place: object.clone(), message });
-                left_out.push(LeftOut { object, is_unreadable: !foreign });
             }
             _ => {}
         }
     }
+    told.extend(alike.into_iter().map(|(kind, names)| tell_of_kind(kind, &names)));
     left_out
+}
+
+/// The kind that a person may have meant by one that does not exist.
+fn meant(kind: &str) -> Option<&'static str> {
+    const JUDGED: [&str; 4] = [
+        "NetworkPolicy",
+        "AdminNetworkPolicy",
+        "BaselineAdminNetworkPolicy",
+        "ClusterNetworkPolicy",
+    ];
+    let is_alike = kind.to_ascii_lowercase().contains("network");
+    near(kind, JUDGED.into_iter()).first().copied().filter(|_| is_alike)
+}
+
+fn tell_of_kind((kind, version): (&str, &str), names: &[&str]) -> Diagnostic {
+    let first = names.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(3);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let message = match meant(kind).filter(|_| !is_foreign_policy(kind)) {
+        Some(meant) => format!("left out: {version} has no such kind; is it a {meant}?"),
+        None => format!("left out: policies of {version} are not judged"),
+    };
+    Diagnostic { place: format!("{kind} {first}{more}"), message }
 }
 
 /// Policies of one tier and priority: "it is undefined which of them is applied" where two match the same.

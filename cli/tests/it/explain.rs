@@ -323,7 +323,8 @@ fn json_holds_rules_and_effect() {
             "namespace": "shop"
           }
         }
-      ]
+      ],
+      "leftOut": []
     }
     "#);
 }

@@ -200,16 +200,10 @@ fn is_native_policy(document: &Value) -> bool {
     version.is_none_or(|version| version.starts_with("networking.k8s.io/"))
 }
 
-// === impl Object ===
-
-impl Object {
-    /// The kind of a policy that is known and not judged: those of network plugins and meshes, and old versions.
-    pub fn foreign_policy(&self) -> Option<&str> {
-        let Self::Other(document) = self else { return None };
-        let kind = document.get("kind").and_then(Value::as_str)?;
-        let is_policy = kind.ends_with("NetworkPolicy") || kind == "AuthorizationPolicy";
-        is_policy.then_some(kind)
-    }
+/// Whether policies of a kind that is no [`Object`] of its own decide about connections all the same: those of
+/// network plugins and meshes, and NetworkPolicies of versions that no cluster serves any more.
+pub fn is_foreign_policy(kind: &str) -> bool {
+    kind.ends_with("NetworkPolicy") || kind == "AuthorizationPolicy"
 }
 
 /// Labels of an object's metadata.
