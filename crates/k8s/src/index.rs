@@ -19,6 +19,7 @@ use crate::render::NAMESPACE_NAME;
 mod apply;
 mod directory;
 mod model;
+mod native;
 mod place;
 mod service;
 mod workload;
@@ -57,6 +58,8 @@ pub struct Index {
     policies: Vec<netenf_policy::NetworkPolicy>,
     /// Places among `policies`.
     policy_at: HashMap<Key, usize>,
+    /// Native policies that one of ours of the same name controls.
+    controlled_by_ours: BTreeSet<Key>,
     diagnostics: BTreeMap<Key, Vec<Diagnostic>>,
     /// Sorted by kind and name.
     cluster_policies: Vec<Arc<netenf_policy::ClusterPolicy>>,

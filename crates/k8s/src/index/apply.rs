@@ -52,6 +52,7 @@ impl Index {
 
     fn apply_policy(&mut self, policy: &NetworkPolicy) {
         let key = self.cover(&policy.metadata);
+        self.note_controller_of(&key, &policy.metadata);
         // A policy without a spec is one whose spec is empty, for the API server too: it isolates every pod.
         let spec = policy.spec.clone().unwrap_or_default();
         let (policy, diagnostics) = lower::network_policy("NetworkPolicy", &key.0, &key.1, &spec);

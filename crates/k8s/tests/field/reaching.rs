@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::world::{Place as Site, World, world};
 
 /// What connections of these tests are opened to.
-const PORTS: [(Protocol, u16); 4] =
+pub(super) const PORTS: [(Protocol, u16); 4] =
     [(Protocol::Tcp, 8080), (Protocol::Tcp, 8500), (Protocol::Udp, 53), (Protocol::Sctp, 9)];
 
 fn pods() -> impl Strategy<Value = Value> {
@@ -78,7 +78,7 @@ fn rules(peers: &'static str) -> impl Strategy<Value = Value> {
 }
 
 /// The spec of a NetworkPolicy in one of the namespaces.
-fn network_policy() -> impl Strategy<Value = Value> {
+pub(super) fn network_policy() -> impl Strategy<Value = Value> {
     let types = prop::sample::select(vec![
         json!(["Ingress"]),
         json!(["Egress"]),
@@ -137,7 +137,7 @@ fn cluster_policy() -> impl Strategy<Value = Value> {
 }
 
 /// Policies of both sorts, each with a name of its own.
-fn policies() -> impl Strategy<Value = Vec<Value>> {
+pub(super) fn policies() -> impl Strategy<Value = Vec<Value>> {
     let all = (
         prop::collection::vec(network_policy(), 0..5),
         prop::collection::vec(cluster_policy(), 0..3),
@@ -151,7 +151,7 @@ fn policies() -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
-fn index(world: &World, policies: &[Value]) -> Index {
+pub(super) fn index(world: &World, policies: &[Value]) -> Index {
     let mut index = Arc::into_inner(world.index(false)).unwrap();
     for value in policies {
         let (objects, told) = object::read("policies", &value.to_string());
