@@ -11,9 +11,11 @@ use netenf_api::{WorkloadNetworkPolicy, WorkloadNetworkPolicyProposal};
 use serde_json::Value;
 
 mod cluster_policy;
+mod kind;
 mod stranger;
 
 pub use cluster_policy::{ClusterKind, ClusterPolicy};
+pub use kind::Kind;
 
 /// An object that this crate knows what to do with.
 #[derive(Debug, Clone, PartialEq)]
