@@ -18,6 +18,7 @@ use crate::index::Index;
 
 mod alike;
 mod change;
+mod world;
 
 use alike::Sort;
 pub use change::{Change, Scene, compare};
@@ -90,26 +91,6 @@ impl<'a> Reach<'a> {
     /// The policies.
     pub fn policies(&self) -> &Policies<'a> {
         &self.policies
-    }
-
-    /// All addresses of the families that matter, in ranges that no policy tells apart. IPv6 matters where a
-    /// policy or the cluster knows an address of it.
-    pub fn world(&self, index: &Index) -> Vec<AddressRange> {
-        let has_v6 = self.names_ipv6 || index.has_ipv6();
-        let is_held = |range: &AddressRange| {
-            range.first == range.last && !matches!(index.end_at(range.first), End::Address(_))
-        };
-        let of_family = self.world.iter().filter(|range| has_v6 || range.first.is_ipv4());
-        of_family.copied().filter(|range| !is_held(range)).collect()
-    }
-
-    /// The part of the world that is in a block.
-    pub fn within(&self, block: AddressRange) -> Vec<AddressRange> {
-        let cut = |range: &AddressRange| {
-            let cut = AddressRange::new(range.first.max(block.first), range.last.min(block.last));
-            (cut.first.is_ipv4() == cut.last.is_ipv4() && cut.first <= cut.last).then_some(cut)
-        };
-        self.world.iter().filter_map(cut).collect()
     }
 
     /// Whether `port` is allowed from each of `sources` to each of `destinations`.

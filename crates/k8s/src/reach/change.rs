@@ -8,6 +8,7 @@ use netenf_policy::{End, Transports};
 
 use crate::index::Index;
 
+use super::world::with_free_address;
 use super::{Link, Place, Reach};
 
 /// What passes between two places, before and after.
@@ -45,8 +46,11 @@ pub fn compare(
     let world = space::divide(blocks.iter().flatten());
     let families = [before, after].map(|scene| scene.reach.world(scene.index));
     let has_v6 = families.iter().flatten().any(|range| range.first.is_ipv6());
-    let world: Vec<AddressRange> =
-        world.into_iter().filter(|range| has_v6 || range.first.is_ipv4()).collect();
+    let of_family = world.into_iter().filter(|range| has_v6 || range.first.is_ipv4());
+    // What one side has is no address of the world on the other: only what policies change is told.
+    let mut held = before.index.held_addresses();
+    held.extend(after.index.held_addresses());
+    let world = with_free_address(of_family, &held);
     let mut all: BTreeMap<(Place, Place), (Transports, Transports)> = BTreeMap::new();
     for link in before.links(&world, &wanted) {
         all.entry((link.source, link.destination)).or_default().0 = link.transports;

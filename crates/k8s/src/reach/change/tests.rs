@@ -100,3 +100,13 @@ fn a_workload_that_comes_brings_what_passes() {
     ];
     assert_eq!(told, expected);
 }
+
+#[test]
+fn what_a_pod_has_is_not_the_world() {
+    let own = "---\n{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop, labels: {app: web}}, \
+               status: {podIP: 10.0.0.1}}\n";
+    let rule = "{from: [{ipBlock: {cidr: 10.0.0.1/32}}]}";
+    let all = pods("db") + own;
+    let told = changes(&(all.clone() + &policy("")), &(all + &policy(rule)));
+    assert_eq!(told, ["web db: nothing to all"]);
+}
