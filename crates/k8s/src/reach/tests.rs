@@ -119,8 +119,8 @@ fn map(lines: &[&str]) -> Vec<String> {
     let links = reach(&index).map(&index, &workloads, |_| true);
     let line = |link: &Link| {
         let (source, destination) = (place(&link.source), place(&link.destination));
-        let partly = if link.is_partial { " partly" } else { "" };
-        format!("{source} > {destination}: {}{partly}", words(&link.transports))
+        let partly = if link.passing.is_partial() { " partly" } else { "" };
+        format!("{source} > {destination}: {}{partly}", words(&link.passing.some))
     };
     links.iter().map(line).collect()
 }
@@ -185,7 +185,7 @@ fn pairs_stand_for_all(
     let answer = reach.check(&sources, &destinations, (Protocol::Tcp, 80)).unwrap();
     let passing = reach.passing(&sources, &destinations);
     assert_eq!(
-        (answer.pairs, answer.denied, words(&passing.0).as_str(), passing.1),
+        (answer.pairs, answer.denied, words(&passing.some).as_str(), passing.is_partial()),
         (pairs, denied, passes, is_partial),
     );
     assert_eq!(answer.explanation.allowed(), answer.denied == 0);
@@ -196,7 +196,7 @@ fn nothing_is_answered_about_no_end() {
     let index = index(&["pod a app=web"]);
     let ends = ends(&index, "Pod/a");
     assert_eq!(reach(&index).check(&ends, &[], (Protocol::Tcp, 80)), None);
-    assert_eq!(reach(&index).passing(&[], &ends), (Transports::default(), false));
+    assert_eq!(reach(&index).passing(&[], &ends), Passing::default());
 }
 
 #[rstest]
