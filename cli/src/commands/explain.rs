@@ -96,11 +96,10 @@ impl Args {
             tell("nothing may talk to anything, or no workload is known");
             return Ok(());
         }
-        let mut table = Table::new(&["FROM", "TO", "PORTS", "PODS"]);
+        let mut table = Table::new(&["FROM", "TO", "PORTS"]);
         for link in links {
-            let pods = if link.is_partial { "some" } else { "all" };
-            let ports = output::transports_words(&link.transports);
-            table.row(vec![place(&link.source), place(&link.destination), ports, pods.to_owned()]);
+            let ports = output::passing_words(&link.passing);
+            table.row(vec![place(&link.source), place(&link.destination), ports]);
         }
         print(&table.text(true))
     }
@@ -146,20 +145,18 @@ fn text(explained: &Explained) -> String {
     {
         text.push_str(&direction.text(side));
         let (verb, mut table) = match side {
-            Side::Ingress => ("from", Table::new(&["", "FROM", "PORTS", ""])),
-            Side::Egress => ("to", Table::new(&["", "TO", "PORTS", ""])),
+            Side::Ingress => ("from", Table::new(&["", "FROM", "PORTS"])),
+            Side::Egress => ("to", Table::new(&["", "TO", "PORTS"])),
         };
         for (other, link) in explained.others(side) {
-            let note = if link.is_partial { "not between all pods" } else { "" };
-            let ports = output::transports_words(&link.transports);
-            table.row(vec![verb.to_owned(), place(other), ports, note.to_owned()]);
+            table.row(vec![verb.to_owned(), place(other), output::passing_words(&link.passing)]);
         }
         text.push_str("  effect:\n");
         if table.is_empty() {
             text.push_str("    nothing that is known passes\n");
         }
         for line in table.text(false).lines() {
-            text.push_str(&format!("    {}\n", line.trim_end_matches("<none>").trim_end()));
+            text.push_str(&format!("    {}\n", line.trim_end()));
         }
     }
     escaped_lines(&text)
@@ -207,8 +204,8 @@ fn as_json(explained: &Explained) -> Value {
         let mut value = direction.json();
         let others = explained.others(side).map(|(other, link)| {
             let mut entry = place_json(other);
-            entry["ports"] = json!(output::transports_json(&link.transports));
-            entry["allPods"] = json!(!link.is_partial);
+            entry["ports"] = json!(output::passing_json(&link.passing));
+            entry["allPods"] = json!(!link.passing.is_partial());
             entry
         });
         value["peers"] = others.collect();
@@ -225,8 +222,8 @@ fn link_json(link: &Link) -> Value {
     json!({
         "from": place_json(&link.source),
         "to": place_json(&link.destination),
-        "ports": output::transports_json(&link.transports),
-        "allPods": !link.is_partial,
+        "ports": output::passing_json(&link.passing),
+        "allPods": !link.passing.is_partial(),
     })
 }
 

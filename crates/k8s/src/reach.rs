@@ -18,6 +18,7 @@ use crate::index::Index;
 
 mod alike;
 mod change;
+mod world;
 
 use alike::Sort;
 pub use change::{Change, Scene, compare};
@@ -56,10 +57,17 @@ pub struct Link {
     pub source: Place,
     /// To where.
     pub destination: Place,
-    /// What passes from some end to some end.
-    pub transports: Transports,
-    /// Whether it does not pass between all ends.
-    pub is_partial: bool,
+    /// What passes.
+    pub passing: Passing,
+}
+
+/// What passes between the ends of two places.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Passing {
+    /// From some end to some end.
+    pub some: Transports,
+    /// From every end to every end.
+    pub all: Transports,
 }
 
 /// A place in a map of what may talk to what.
@@ -92,26 +100,6 @@ impl<'a> Reach<'a> {
         &self.policies
     }
 
-    /// All addresses of the families that matter, in ranges that no policy tells apart. IPv6 matters where a
-    /// policy or the cluster knows an address of it.
-    pub fn world(&self, index: &Index) -> Vec<AddressRange> {
-        let has_v6 = self.names_ipv6 || index.has_ipv6();
-        let is_held = |range: &AddressRange| {
-            range.first == range.last && !matches!(index.end_at(range.first), End::Address(_))
-        };
-        let of_family = self.world.iter().filter(|range| has_v6 || range.first.is_ipv4());
-        of_family.copied().filter(|range| !is_held(range)).collect()
-    }
-
-    /// The part of the world that is in a block.
-    pub fn within(&self, block: AddressRange) -> Vec<AddressRange> {
-        let cut = |range: &AddressRange| {
-            let cut = AddressRange::new(range.first.max(block.first), range.last.min(block.last));
-            (cut.first.is_ipv4() == cut.last.is_ipv4() && cut.first <= cut.last).then_some(cut)
-        };
-        self.world.iter().filter_map(cut).collect()
-    }
-
     /// Whether `port` is allowed from each of `sources` to each of `destinations`.
     pub fn check(
         &self,
@@ -142,8 +130,8 @@ impl<'a> Reach<'a> {
         answer
     }
 
-    /// What passes from some of `sources` to some of `destinations`, and whether it does between all of them.
-    pub fn passing(&self, sources: &[End], destinations: &[End]) -> (Transports, bool) {
+    /// What passes from `sources` to `destinations`.
+    pub fn passing(&self, sources: &[End], destinations: &[End]) -> Passing {
         passing(&self.sorts(sources), &self.sorts(destinations))
     }
 
@@ -177,13 +165,13 @@ impl<'a> Reach<'a> {
         let own = Place::Workload((*workload).clone());
         let mut links = Vec::new();
         for side in [Side::Egress, Side::Ingress] {
-            for ((transports, is_partial), ranges) in self.outside(sorts, side, world) {
+            for (passing, ranges) in self.outside(sorts, side, world) {
                 let world = Place::World(ranges);
                 let (source, destination) = match side {
                     Side::Egress => (own.clone(), world),
                     Side::Ingress => (world, own.clone()),
                 };
-                links.push(Link { source, destination, transports, is_partial });
+                links.push(Link { source, destination, passing });
             }
         }
         links
@@ -196,7 +184,7 @@ impl<'a> Reach<'a> {
         ends: &[Sort<'a, '_>],
         side: Side,
         world: &[AddressRange],
-    ) -> BTreeMap<(Transports, bool), Vec<AddressRange>> {
+    ) -> BTreeMap<Passing, Vec<AddressRange>> {
         let blocks: BTreeSet<_> = ends.iter().flat_map(|sort| sort.policies.blocks()).collect();
         let parts = space::divide(&blocks);
         let mut in_part: BTreeMap<usize, Vec<AddressRange>> = BTreeMap::new();
@@ -204,7 +192,7 @@ impl<'a> Reach<'a> {
             let part = parts.partition_point(|part| part.last < range.first);
             in_part.entry(part).or_default().push(*range);
         }
-        let mut alike: BTreeMap<(Transports, bool), Vec<AddressRange>> = BTreeMap::new();
+        let mut alike: BTreeMap<Passing, Vec<AddressRange>> = BTreeMap::new();
         for ranges in in_part.into_values() {
             let outside = [End::Address(ranges[0].first)];
             let outside = self.sorts(&outside);
@@ -212,11 +200,25 @@ impl<'a> Reach<'a> {
                 Side::Egress => passing(ends, &outside),
                 Side::Ingress => passing(&outside, ends),
             };
-            if !passes.0.is_empty() {
+            if !passes.is_empty() {
                 alike.entry(passes).or_default().extend(ranges);
             }
         }
         alike
+    }
+}
+
+// === impl Passing ===
+
+impl Passing {
+    /// Whether nothing passes from any end to any end.
+    pub fn is_empty(&self) -> bool {
+        self.some.is_empty()
+    }
+
+    /// Whether something passes between some ends and not between others.
+    pub fn is_partial(&self) -> bool {
+        self.some != self.all
     }
 }
 
@@ -249,20 +251,20 @@ fn between(known: &[Known<'_, '_>], wanted: impl Fn(&Workload) -> bool) -> Vec<L
             if source == destination || !(wanted(source) || wanted(destination)) {
                 continue;
             }
-            let (transports, is_partial) = passing(from, to);
-            if !transports.is_empty() {
+            let passing = passing(from, to);
+            if !passing.is_empty() {
                 let place = |workload: &Workload| Place::Workload(workload.clone());
                 let (source, destination) = (place(source), place(destination));
-                links.push(Link { source, destination, transports, is_partial });
+                links.push(Link { source, destination, passing });
             }
         }
     }
     links
 }
 
-/// What passes from some end to some end, and whether it does not between all of them.
-fn passing(sources: &[Sort<'_, '_>], destinations: &[Sort<'_, '_>]) -> (Transports, bool) {
-    let mut all: Option<(Transports, bool)> = None;
+/// What passes between ends.
+fn passing(sources: &[Sort<'_, '_>], destinations: &[Sort<'_, '_>]) -> Passing {
+    let mut known: Option<Passing> = None;
     for from in sources {
         for to in destinations {
             for (source, destination) in from.pairs(to) {
@@ -270,17 +272,16 @@ fn passing(sources: &[Sort<'_, '_>], destinations: &[Sort<'_, '_>]) -> (Transpor
                 let into = to.policies.parts(Side::Ingress, source, destination);
                 let passes =
                     connectivity::allowed(&out).intersection(&connectivity::allowed(&into));
-                all = Some(match all {
-                    None => (passes, false),
-                    Some((known, is_partial)) => {
-                        let is_partial = is_partial || known != passes;
-                        (known.union(&passes), is_partial)
+                known = Some(match known {
+                    None => Passing { some: passes.clone(), all: passes },
+                    Some(Passing { some, all }) => {
+                        Passing { some: some.union(&passes), all: all.intersection(&passes) }
                     }
                 });
             }
         }
     }
-    all.unwrap_or_default()
+    known.unwrap_or_default()
 }
 
 #[cfg(test)]

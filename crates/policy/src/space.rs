@@ -55,6 +55,7 @@ pub fn gaps(whole: AddressRange, ranges: &[AddressRange]) -> Vec<AddressRange> {
         }
         start = next(range.last);
     }
+    let start = start.filter(|first| *first <= whole.last);
     gaps.extend(start.map(|first| AddressRange::new(first, whole.last)));
     gaps
 }

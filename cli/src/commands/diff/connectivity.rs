@@ -153,7 +153,7 @@ impl Kind {
 /// The ports that pass now, or that passed; both where they differ.
 fn ports(change: &Change) -> String {
     let (before, after) =
-        (output::transports_words(&change.before), output::transports_words(&change.after));
+        (output::passing_words(&change.before), output::passing_words(&change.after));
     match Kind::of(change) {
         Kind::Added => after,
         Kind::Removed => before,
@@ -195,8 +195,8 @@ fn as_json(changes: &[Change]) -> Result<String, CommandError> {
             "change": Kind::of(change).word(),
             "from": place_json(&change.source),
             "to": place_json(&change.destination),
-            "before": output::transports_json(&change.before),
-            "after": output::transports_json(&change.after),
+            "before": output::passing_json(&change.before),
+            "after": output::passing_json(&change.after),
         })
     };
     let items: Vec<Value> = changes.iter().map(item).collect();

@@ -1,5 +1,6 @@
 //! What is in the cluster, as ends of connections that policies are asked about.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -62,6 +63,13 @@ impl Index {
             Some((NodeAddress::Own, node)) => self.node_end(Some(node), &[address]),
             Some((NodeAddress::Router | NodeAddress::Likely, _)) | None => End::Address(address),
         }
+    }
+
+    /// Every address that a pod or a node has now.
+    pub(crate) fn held_addresses(&self) -> BTreeSet<IpAddr> {
+        let known = self.by_address.keys().chain(self.node_addresses.keys());
+        let is_held = |address: &IpAddr| !matches!(self.end_at(*address), End::Address(_));
+        known.copied().filter(is_held).collect()
     }
 
     /// The node as an end; `None` if there is no such node.

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use netenf_learn::Workload;
+use netenf_policy::End;
 use netenf_policy::space::{self, AddressRange};
-use netenf_policy::{End, Transports};
 
 use crate::index::Index;
 
-use super::{Link, Place, Reach};
+use super::world::with_free_address;
+use super::{Link, Passing, Place, Reach};
 
 /// What passes between two places, before and after.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,10 +18,10 @@ pub struct Change {
     pub source: Place,
     /// To where.
     pub destination: Place,
-    /// What passed from some end to some end.
-    pub before: Transports,
+    /// What passed.
+    pub before: Passing,
     /// What passes now.
-    pub after: Transports,
+    pub after: Passing,
 }
 
 /// Policies with the workloads that they are about.
@@ -45,14 +46,17 @@ pub fn compare(
     let world = space::divide(blocks.iter().flatten());
     let families = [before, after].map(|scene| scene.reach.world(scene.index));
     let has_v6 = families.iter().flatten().any(|range| range.first.is_ipv6());
-    let world: Vec<AddressRange> =
-        world.into_iter().filter(|range| has_v6 || range.first.is_ipv4()).collect();
-    let mut all: BTreeMap<(Place, Place), (Transports, Transports)> = BTreeMap::new();
+    let of_family = world.into_iter().filter(|range| has_v6 || range.first.is_ipv4());
+    // What one side has is no address of the world on the other: only what policies change is told.
+    let mut held = before.index.held_addresses();
+    held.extend(after.index.held_addresses());
+    let world = with_free_address(of_family, &held);
+    let mut all: BTreeMap<(Place, Place), (Passing, Passing)> = BTreeMap::new();
     for link in before.links(&world, &wanted) {
-        all.entry((link.source, link.destination)).or_default().0 = link.transports;
+        all.entry((link.source, link.destination)).or_default().0 = link.passing;
     }
     for link in after.links(&world, &wanted) {
-        all.entry((link.source, link.destination)).or_default().1 = link.transports;
+        all.entry((link.source, link.destination)).or_default().1 = link.passing;
     }
     all.retain(|_, (before, after)| before != after);
     joined(all)
@@ -96,8 +100,8 @@ impl Link {
 }
 
 /// The changes; ranges of addresses that change alike for a workload are one place.
-fn joined(all: BTreeMap<(Place, Place), (Transports, Transports)>) -> Vec<Change> {
-    type Alike = (Option<Workload>, Option<Workload>, Transports, Transports);
+fn joined(all: BTreeMap<(Place, Place), (Passing, Passing)>) -> Vec<Change> {
+    type Alike = (Option<Workload>, Option<Workload>, Passing, Passing);
     let mut ranges: BTreeMap<Alike, Vec<AddressRange>> = BTreeMap::new();
     let mut changes = Vec::new();
     for ((source, destination), (before, after)) in all {

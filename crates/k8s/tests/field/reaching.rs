@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use netenf_k8s::reach::{Link, Place, Reach};
+use netenf_k8s::reach::{Link, Passing, Place, Reach};
 use netenf_k8s::{Index, object};
 use netenf_learn::Workload;
 use netenf_policy::{AddressRange, End, Packet, Protocol, Transport, Transports};
@@ -173,7 +173,7 @@ fn workloads(index: &Index) -> Vec<(Workload, Vec<End>)> {
 }
 
 /// What the map tells between a workload and another place.
-fn told(map: &[Link], source: &Place, destination: &Place) -> Vec<(Transports, bool)> {
+fn told(map: &[Link], source: &Place, destination: &Place) -> Vec<Passing> {
     let covers = |place: &Place, other: &Place| match (place, other) {
         (Place::World(ranges), Place::World(asked)) => ranges.iter().any(|range| {
             asked.iter().all(|one| range.first <= one.first && one.last <= range.last)
@@ -183,13 +183,13 @@ fn told(map: &[Link], source: &Place, destination: &Place) -> Vec<(Transports, b
     let links = map
         .iter()
         .filter(|link| covers(&link.source, source) && covers(&link.destination, destination));
-    links.map(|link| (link.transports.clone(), link.is_partial)).collect()
+    links.map(|link| link.passing.clone()).collect()
 }
 
 /// What passes between ends, in the words of a map, where nothing is told of what does not pass.
-fn passing(reach: &Reach<'_>, sources: &[End], destinations: &[End]) -> Vec<(Transports, bool)> {
+fn passing(reach: &Reach<'_>, sources: &[End], destinations: &[End]) -> Vec<Passing> {
     let passing = reach.passing(sources, destinations);
-    [passing].into_iter().filter(|(transports, _)| !transports.is_empty()).collect()
+    [passing].into_iter().filter(|passing| !passing.is_empty()).collect()
 }
 
 /// Who has addresses: pods, nodes, the API server, and something outside.
@@ -216,10 +216,10 @@ proptest! {
                 .flat_map(|one| to.iter().map(move |other| (one, other)))
                 .map(|(one, other)| reach.policies().connectivity(one, other).allowed())
                 .collect();
-            let any = each.iter().fold(Transports::default(), |any, one| any.union(one));
-            let is_partial = each.iter().any(|one| *one != any);
+            let some = each.iter().fold(Transports::default(), |some, one| some.union(one));
+            let all = each.iter().fold(Transports::all(), |all, one| all.intersection(one));
             let passing = reach.passing(from, to);
-            prop_assert_eq!(passing, (any, is_partial), "{:?} {:?}", source, destination);
+            prop_assert_eq!(passing, Passing { some, all }, "{:?} {:?}", source, destination);
             for (protocol, port) in PORTS {
                 let answer = reach.check(from, to, (protocol, port)).unwrap();
                 let transport = Transport::Port(protocol, port);

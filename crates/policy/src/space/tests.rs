@@ -55,3 +55,11 @@ fn gaps_are_what_is_left(#[case] blocks: &str, #[case] expected: &str) {
     let ranges: Vec<AddressRange> = parsed(blocks).into_iter().map(AddressRange::from).collect();
     assert_eq!(text(&gaps(divide([])[0], &ranges)), expected);
 }
+
+#[test]
+fn a_range_has_gaps_inside_only() {
+    let [whole, first, last] = ["10.0.0.0/30", "10.0.0.0/32", "10.0.0.3/32"]
+        .map(|block| AddressRange::from(block.parse::<IpNet>().unwrap()));
+    assert_eq!(text(&gaps(whole, &[first, last])), "10.0.0.1-10.0.0.2");
+    assert_eq!(gaps(whole, &[whole]), []);
+}

@@ -40,7 +40,7 @@ impl Lines {
     pub(super) fn ours(links: &[Link]) -> Self {
         let mut lines = Self::default();
         for link in links {
-            let what = transports(&link.transports);
+            let what = transports(&link.passing.some);
             for source in ends(&link.source) {
                 for destination in ends(&link.destination) {
                     lines.add(&source, &destination, &what);
