@@ -46,14 +46,8 @@ impl Judged {
             Pattern::Block(block) if block.prefix_len() == block.max_prefix_len() => {
                 Ok(vec![index.end_at(block.addr())])
             }
-            Pattern::Block(block) => {
-                let ranges = reach.within(AddressRange::from(*block));
-                Ok(ranges.into_iter().map(|range| End::Address(range.first)).collect())
-            }
-            Pattern::World => {
-                let ranges = reach.world(index);
-                Ok(ranges.into_iter().map(|range| End::Address(range.first)).collect())
-            }
+            Pattern::Block(block) => Ok(reach.ends_within(index, AddressRange::from(*block))),
+            Pattern::World => Ok(reach.ends_of_world(index)),
             Pattern::Name(name) => match domain::Name::parse(name) {
                 Some(name) => Ok(vec![End::Name(name)]),
                 None => Err(CommandError::usage(format!("{name:?} is no domain name"))),

@@ -97,14 +97,9 @@ impl PolicyInput {
         told.extend(index.diagnostics().cloned());
         told.extend(ties(&index));
         let lowered = self.lowered(&ours, &mut told, &mut left_out);
-        let names = lowered.iter().map(|policy| (&*policy.namespace, &*policy.name));
-        let names: Vec<(&str, &str)> = names.collect();
-        let mut network: Vec<NetworkPolicy> = index
-            .policies()
-            .iter()
-            .filter(|native| !names.contains(&(&*native.namespace, &*native.name)))
-            .cloned()
-            .collect();
+        let names = || lowered.iter().map(|policy| (&*policy.namespace, &*policy.name));
+        told.extend(index.conflicts(names()));
+        let mut network: Vec<NetworkPolicy> = index.natives_beside(names()).cloned().collect();
         network.extend(lowered);
         Ok(Judged { index, session, ours, edges: OnceCell::new(), network, told, left_out })
     }
