@@ -149,7 +149,8 @@ enum Teller {
     Gone(Timestamp),
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
+#[cfg_attr(test, derive(PartialEq))]
 struct WorkloadEntry {
     selector: Selector,
     /// Labels that its pods get.
