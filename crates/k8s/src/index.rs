@@ -135,16 +135,14 @@ struct NamedPort {
 }
 
 /// The controller of an object.
-#[derive(Debug)]
-#[cfg_attr(test, derive(PartialEq))]
+#[derive(Debug, PartialEq)]
 struct Owner {
     workload: Workload,
     teller: Teller,
 }
 
 /// The object that is controlled.
-#[derive(Debug)]
-#[cfg_attr(test, derive(PartialEq))]
+#[derive(Debug, PartialEq)]
 enum Teller {
     /// It is there, and tells this of its controller.
     There(WorkloadEntry),
@@ -152,7 +150,7 @@ enum Teller {
     Gone(Timestamp),
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct WorkloadEntry {
     selector: Selector,
     /// Labels that its pods get.

@@ -171,3 +171,6 @@ pub(super) fn protocol_of(protocol: Option<&str>) -> Option<Protocol> {
 pub(super) fn timestamp(time: &Time) -> Timestamp {
     Timestamp(i64::try_from(time.0.as_nanosecond()).unwrap_or(i64::MAX))
 }
+
+#[cfg(test)]
+mod tests;

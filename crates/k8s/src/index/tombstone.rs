@@ -29,6 +29,7 @@ impl Tombstones {
     pub(super) fn bury(&mut self, key: Key, mut pod: Pod, at: Timestamp) {
         pod.end = Some(pod.end.map_or(at, |end| end.min(at)));
         let grave: Grave = (at, key, pod.uid.clone());
+        self.remove(&grave);
         for address in pod.own_addresses() {
             self.by_address.entry(*address).or_default().insert(grave.clone());
         }
@@ -56,16 +57,20 @@ impl Tombstones {
 
     /// Drops the pods that went before `first`.
     pub(super) fn forget(&mut self, first: Timestamp) {
-        while let Some(entry) = self.pods.first_entry().filter(|entry| entry.key().0 < first) {
-            let (grave, pod) = entry.remove_entry();
-            for address in pod.own_addresses() {
-                unlink(&mut self.by_address, address, &grave);
-            }
-            if let Some(generated) = pod.generated(&grave.1) {
-                unlink(&mut self.by_generate_name, &generated, &grave);
-            }
-            unlink(&mut self.by_name, &grave.1, &grave);
+        while let Some(grave) = self.pods.keys().next().filter(|grave| grave.0 < first).cloned() {
+            self.remove(&grave);
         }
+    }
+
+    fn remove(&mut self, grave: &Grave) {
+        let Some(pod) = self.pods.remove(grave) else { return };
+        for address in pod.own_addresses() {
+            unlink(&mut self.by_address, address, grave);
+        }
+        if let Some(generated) = pod.generated(&grave.1) {
+            unlink(&mut self.by_generate_name, &generated, grave);
+        }
+        unlink(&mut self.by_name, &grave.1, grave);
     }
 
     fn all(&self, graves: Option<&BTreeSet<Grave>>) -> impl Iterator<Item = &Pod> {

@@ -128,6 +128,10 @@ impl Index {
 
     /// Notes who controls the object `this`, in place of who did.
     fn own(&mut self, this: &Workload, owner: Option<Owner>) {
+        // Most versions of an object differ in their status only.
+        if self.owners.get(this) == owner.as_ref() {
+            return;
+        }
         if let Some(old) = self.owners.remove(this) {
             unlink(&mut self.controlled, &old.workload, this);
             self.retell(&old.workload);
