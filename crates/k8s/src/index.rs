@@ -31,7 +31,7 @@ const DEEPEST: usize = 8;
 #[derive(Debug, Default)]
 pub struct Index {
     namespaces: BTreeMap<Arc<str>, Labels>,
-    /// Namespaces of any object.
+    /// Namespaces of any object but policies.
     covered: BTreeSet<Arc<str>>,
     pods: HashMap<Key, Pod>,
     by_generate_name: HashMap<Key, BTreeSet<Key>>,

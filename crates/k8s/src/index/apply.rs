@@ -51,7 +51,8 @@ impl Index {
     }
 
     fn apply_policy(&mut self, policy: &NetworkPolicy) {
-        let key = self.cover(&policy.metadata);
+        // It says nothing of who is in its namespace, which it does not cover.
+        let key = key(&policy.metadata);
         self.note_controller_of(&key, &policy.metadata);
         // A policy without a spec is one whose spec is empty, for the API server too: it isolates every pod.
         let spec = policy.spec.clone().unwrap_or_default();
