@@ -112,6 +112,7 @@ impl Args {
         let entries = violation::replayed(session, objects, &mut outcome, &index);
         account::tell_funnel(&outcome.funnel, &summary);
         account::tell_missing(&index);
+        account::tell_strangers(&outcome, &index);
         Ok(entries)
     }
 

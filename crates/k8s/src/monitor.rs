@@ -9,6 +9,7 @@ use netenf_policy::{NetworkPolicy, RuleId};
 
 use crate::index::Index;
 use crate::lower;
+use crate::object::Diagnostic;
 
 mod end;
 mod judges;
@@ -68,6 +69,14 @@ impl Guard {
             (None, None) => return None,
         };
         Some(Self { namespace: namespace.to_owned(), name: name.to_owned(), mode: spec.mode, body })
+    }
+
+    /// Namespace and name of the native policy that it becomes; `None` for Istio.
+    fn native(&self) -> Option<(&str, &str)> {
+        match &self.body {
+            Body::Kubernetes(_) => Some((&self.namespace, &self.name)),
+            Body::Istio(..) => None,
+        }
     }
 
     /// The direction that it decides on; Istio's policies know only the ingress.
@@ -148,6 +157,14 @@ fn attempted(denial: &Denial) -> Option<SeenEdge> {
         first: denial.first,
         last: denial.last,
     })
+}
+
+/// What to tell of foreign native policies that have the name of a guard (see [`Index::conflicts`]).
+pub fn conflicts<'a>(
+    index: &'a Index,
+    guards: &'a [Guard],
+) -> impl Iterator<Item = Diagnostic> + 'a {
+    index.conflicts(guards.iter().filter_map(Guard::native))
 }
 
 /// The traffic that `guards` do not allow, and no policy of the index does either. All policies that select an

@@ -9,6 +9,7 @@ use netenf_learn::{Directory, PodName, Timestamp, Workload};
 use netenf_policy::{Labels, Protocol, Selector};
 
 use super::{DEEPEST, Index, Key, NodeAddress, Pod, service};
+use crate::object::Kind;
 
 /// Where every distribution of Kubernetes has its DNS service.
 const DNS_SERVICE: (&str, &str) = ("kube-system", "kube-dns");
@@ -19,7 +20,9 @@ impl Directory for Index {
     }
 
     fn covers(&self, namespace: &str) -> bool {
-        self.covered.contains_key(namespace)
+        // A policy says nothing of who is in its namespace.
+        let objects = self.covered.get(namespace).into_iter().flatten();
+        objects.map(|(kind, _)| kind).any(|kind| *kind != Kind::NetworkPolicy)
     }
 
     fn pod(&self, namespace: &str, name: &PodName) -> Option<PodEntry> {

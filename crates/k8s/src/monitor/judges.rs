@@ -54,8 +54,7 @@ impl<'a> Judges<'a> {
                 }
             }
         }
-        let names = ours.iter().map(|policy| (&*policy.namespace, &*policy.name));
-        let natives = index.natives_beside(names);
+        let natives = index.natives_beside(guards.iter().filter_map(Guard::native));
         let cluster = index.cluster_policies().iter().map(|policy| &**policy);
         let policies = Policies::new(natives.chain(ours.iter().copied()), cluster)
             .with_domains(domains, Duration::ZERO);
