@@ -64,7 +64,10 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         (judged.ends(&asked.from, &reach)?, judged.ends(&asked.to, &reach)?);
     let answer = reach.check(&sources, &destinations, (asked.protocol, asked.port));
     let Some(answer) = answer else {
-        return Err(CommandError::no(format!("{} has no address", asked.to)));
+        return Err(CommandError::no(format!(
+            "no packet goes from {} to {}: they have no addresses of one family",
+            asked.from, asked.to
+        )));
     };
     print(&match args.output {
         None => text(&asked, &answer),

@@ -40,7 +40,7 @@ pub enum End {
         name: Arc<str>,
         /// Labels of the node.
         labels: Labels,
-        /// Addresses of the node.
+        /// Addresses of the node, of one family.
         addresses: Vec<IpAddr>,
     },
     /// Something outside the cluster that is known by its name, and may have any address.
@@ -62,7 +62,7 @@ pub struct Pod {
     pub namespace_labels: Labels,
     /// Labels of the pod.
     pub labels: Labels,
-    /// Addresses of the pod; where none is known it may have any.
+    /// Addresses of the pod, of one family, as a packet has them; where none is known it may have any.
     pub addresses: Vec<IpAddr>,
     /// Named container ports.
     pub ports: Vec<(Arc<str>, Protocol, u16)>,

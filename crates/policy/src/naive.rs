@@ -116,7 +116,8 @@ impl<'a> Policies<'a> {
         blocks
     }
 
-    /// Evaluates a connection between given ends.
+    /// Evaluates a connection between given ends. Each has addresses of one family: where a rule admits one of
+    /// them, the connection may use it.
     pub fn explain(&self, connection: &Connection) -> Explanation {
         let finding = |side| self.finding(side, connection);
         Explanation { egress: finding(Side::Egress), ingress: finding(Side::Ingress) }
