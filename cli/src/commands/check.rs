@@ -135,7 +135,7 @@ pub(crate) fn decider(by: &Decider) -> String {
             let all: Vec<String> = policies.iter().map(object).collect();
             format!("no rule of {} allows it", all.join(", "))
         }
-        Decider::Default => "no policy applies: allowed by default".to_owned(),
+        Decider::Default => "no rule decides: allowed by default".to_owned(),
     }
 }
 
@@ -166,6 +166,7 @@ fn lack_words(lack: Lack) -> &'static str {
         Lack::Port => "not this port",
         Lack::Protocol => "not this protocol",
         Lack::Namespace => "not from or to this namespace",
+        Lack::Excepted => "its address is excepted",
         Lack::Peer => "not this peer",
         Lack::Understanding => "something in it is not understood",
     }
