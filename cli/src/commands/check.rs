@@ -124,7 +124,12 @@ impl Asked {
                 Some(known) => both(known, answer),
             });
         }
-        all.ok_or_else(|| CommandError::no(format!("{} has no address", self.to)))
+        all.ok_or_else(|| {
+            CommandError::no(format!(
+                "no packet goes from {} to {}: they have no addresses of one family",
+                self.from, self.to
+            ))
+        })
     }
 }
 
@@ -193,7 +198,7 @@ pub(crate) fn decider(by: &Decider) -> String {
             let all: Vec<String> = policies.iter().map(object).collect();
             format!("no rule of {} allows it", all.join(", "))
         }
-        Decider::Default => "no policy applies: allowed by default".to_owned(),
+        Decider::Default => "no rule decides: allowed by default".to_owned(),
     }
 }
 
@@ -224,6 +229,7 @@ fn lack_words(lack: Lack) -> &'static str {
         Lack::Port => "not this port",
         Lack::Protocol => "not this protocol",
         Lack::Namespace => "not from or to this namespace",
+        Lack::Excepted => "its address is excepted",
         Lack::Peer => "not this peer",
         Lack::Understanding => "something in it is not understood",
     }

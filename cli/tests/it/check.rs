@@ -134,7 +134,7 @@ fn ends_that_are_many_must_all_be_allowed() {
     ----- stdout -----
     allowed  world -> shop/deployment/web 80/TCP
       egress   allow  no pod: no policy applies to it
-      ingress  allow  no policy applies: allowed by default
+      ingress  allow  no rule decides: allowed by default
     ");
 }
 
@@ -174,8 +174,8 @@ fn a_folder_alone_tells_labels() {
     exit 0
     ----- stdout -----
     allowed  shop/deployment/web -> shop/deployment/api 8080/TCP
-      egress   allow  no policy applies: allowed by default
-      ingress  allow  no policy applies: allowed by default
+      egress   allow  no rule decides: allowed by default
+      ingress  allow  no rule decides: allowed by default
     ");
     insta::assert_snapshot!(check("--from deploy/web --to sts/db:5432 -n shop --assume-protect"), @"
     exit 1

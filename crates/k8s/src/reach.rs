@@ -35,7 +35,7 @@ pub struct Reach<'a> {
 }
 
 /// A workload with its ends, and what was looked up of them once.
-type Known<'a, 'e> = (&'e Workload, Vec<Sort<'a, 'e>>);
+type Known<'a, 'e> = (&'e Workload, Vec<Sort<'a>>);
 
 /// Whether a connection is allowed between every two ends that are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +100,8 @@ impl<'a> Reach<'a> {
         &self.policies
     }
 
-    /// Whether `port` is allowed from each of `sources` to each of `destinations`.
+    /// Whether `port` is allowed from each of `sources` to each of `destinations`, in every family of addresses that
+    /// both have; `None` if there is no end, or none of which one has an address of the family of the other.
     pub fn check(
         &self,
         sources: &[End],
@@ -181,7 +182,7 @@ impl<'a> Reach<'a> {
     /// one of the ends tell ranges apart for them, and there are few of those.
     fn outside(
         &self,
-        ends: &[Sort<'a, '_>],
+        ends: &[Sort<'a>],
         side: Side,
         world: &[AddressRange],
     ) -> BTreeMap<Passing, Vec<AddressRange>> {
@@ -236,10 +237,10 @@ impl Link {
 }
 
 /// Pairs of ends that stand for all.
-fn pairs<'e, 'd>(
-    sources: &[Sort<'_, 'e>],
-    destinations: &[Sort<'_, 'd>],
-) -> impl Iterator<Item = (&'e End, &'d End)> {
+fn pairs<'s>(
+    sources: &'s [Sort<'_>],
+    destinations: &'s [Sort<'_>],
+) -> impl Iterator<Item = (&'s End, &'s End)> {
     sources.iter().flat_map(|from| destinations.iter().flat_map(|to| from.pairs(to)))
 }
 
@@ -263,7 +264,7 @@ fn between(known: &[Known<'_, '_>], wanted: impl Fn(&Workload) -> bool) -> Vec<L
 }
 
 /// What passes between ends.
-fn passing(sources: &[Sort<'_, '_>], destinations: &[Sort<'_, '_>]) -> Passing {
+fn passing(sources: &[Sort<'_>], destinations: &[Sort<'_>]) -> Passing {
     let mut known: Option<Passing> = None;
     for from in sources {
         for to in destinations {

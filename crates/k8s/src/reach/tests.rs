@@ -174,6 +174,31 @@ fn map(lines: &[&str]) -> Vec<String> {
        {cidr: 10.0.0.0/8, except: [10.1.0.0/16]}}]}]}"],
     ("10.0.0.1 10.2.0.1 10.1.0.1 10.1.0.2", "Pod/a"), (3, 1, "all", true),
 )]
+#[case::each_family_is_judged_by_itself(
+    &["pod a app=web at=10.0.0.1,fd00::1", "pod b app=db at=10.0.0.2,fd00::2",
+      "policy x {podSelector: {matchLabels: {app: web}}, policyTypes: [Egress], egress: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}]}]}",
+      "policy z {podSelector: {matchLabels: {app: db}}, policyTypes: [Ingress], ingress: [{from: [{ipBlock: {cidr: 'fd00::/64'}}]}]}"],
+    ("Pod/a", "Pod/b"), (2, 2, "", false),
+)]
+#[case::what_one_family_may_passes_partly(
+    &["pod a app=web at=10.0.0.1,fd00::1", "pod b app=db at=10.0.0.2,fd00::2",
+      "policy z {podSelector: {matchLabels: {app: db}}, policyTypes: [Ingress], ingress: [{from: [{ipBlock: {cidr: 'fd00::/64'}}]}]}"],
+    ("Pod/a", "Pod/b"), (2, 1, "all", true),
+)]
+#[case::only_families_of_both_count(
+    &["pod a app=web at=fd00::1", "pod b app=db at=10.0.0.2,fd00::2",
+      "policy z {podSelector: {matchLabels: {app: db}}, policyTypes: [Ingress], ingress: [{from: [{ipBlock: {cidr: 'fd00::/64'}}]}]}"],
+    ("Pod/a", "Pod/b"), (1, 0, "all", false),
+)]
+#[case::an_end_without_addresses_is_asked_about_in_both(
+    &["Deployment web app=web", "pod b app=db at=10.0.0.2,fd00::2", CLOSED],
+    ("Deployment/web", "Pod/b"), (2, 2, "", false),
+)]
+#[case::nodes_have_families_too(
+    &["node n1 at=10.0.0.1,fd00::1", "pod b app=db at=10.0.0.2,fd00::2",
+      "policy z {podSelector: {matchLabels: {app: db}}, policyTypes: [Ingress], ingress: [{from: [{ipBlock: {cidr: 'fd00::/64'}}]}]}"],
+    ("node/n1", "Pod/b"), (2, 1, "all", true),
+)]
 fn pairs_stand_for_all(
     #[case] objects: &[&str],
     #[case] (sources, destinations): (&str, &str),
@@ -189,6 +214,14 @@ fn pairs_stand_for_all(
         (pairs, denied, passes, is_partial),
     );
     assert_eq!(answer.explanation.allowed(), answer.denied == 0);
+}
+
+#[test]
+fn nothing_is_answered_about_ends_of_two_families() {
+    let index = index(&["pod a at=10.0.0.1", "pod b at=fd00::1"]);
+    let (a, b) = (ends(&index, "Pod/a"), ends(&index, "Pod/b"));
+    assert_eq!(reach(&index).check(&a, &b, (Protocol::Tcp, 80)), None);
+    assert_eq!(reach(&index).passing(&a, &b), Passing::default());
 }
 
 #[test]

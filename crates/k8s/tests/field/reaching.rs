@@ -1,5 +1,6 @@
 //! What is told of workloads at once holds for each of their pods, and for packets between those who have addresses.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +8,13 @@ use std::time::Duration;
 use netenf_k8s::reach::{Link, Passing, Place, Reach};
 use netenf_k8s::{Index, object};
 use netenf_learn::Workload;
-use netenf_policy::{AddressRange, End, Packet, Protocol, Transport, Transports};
+use netenf_policy::{
+    AddressRange, End, Packet, Pod, Protocol, Side, Transport, Transports, connectivity,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::world::{Place as Site, World, world};
+use super::world::{Member, Place as Site, World, dual_stack_world};
 
 /// What connections of these tests are opened to.
 pub(super) const PORTS: [(Protocol, u16); 4] =
@@ -45,6 +48,10 @@ fn block() -> impl Strategy<Value = &'static str> {
         "10.0.0.4/32",
         "10.0.0.2/31",
         "203.0.113.0/24",
+        "::/0",
+        "fd00:244::/64",
+        "fd00:244::/46",
+        "fd00:244::a/128",
     ])
 }
 
@@ -192,10 +199,53 @@ fn passing(reach: &Reach<'_>, sources: &[End], destinations: &[End]) -> Vec<Pass
     [passing].into_iter().filter(|passing| !passing.is_empty()).collect()
 }
 
+/// The ends by each of their addresses.
+fn by_address(ends: &[End]) -> Vec<End> {
+    let of = |end: &End| match end {
+        End::Pod(pod) if !pod.addresses.is_empty() => {
+            let own = pod.addresses.iter();
+            own.map(|own| End::Pod(Pod { addresses: vec![*own], ..pod.clone() })).collect()
+        }
+        End::Node { name, labels, addresses } if !addresses.is_empty() => {
+            let own = addresses.iter().map(|own| vec![*own]);
+            own.map(|addresses| End::Node { name: name.clone(), labels: labels.clone(), addresses })
+                .collect()
+        }
+        End::Pod(_) | End::Node { .. } | End::Address(_) | End::Name(_) | End::Unknown => {
+            vec![end.clone()]
+        }
+    };
+    ends.iter().flat_map(of).collect()
+}
+
+/// The address of an end, if it is known.
+fn address(end: &End) -> Option<IpAddr> {
+    match end {
+        End::Pod(pod) => pod.addresses.first().copied(),
+        End::Node { addresses, .. } => addresses.first().copied(),
+        End::Address(address) => Some(*address),
+        End::Name(_) | End::Unknown => None,
+    }
+}
+
+/// Whether a packet may have both addresses.
+fn meet(one: &End, other: &End) -> bool {
+    match (address(one), address(other)) {
+        (Some(one), Some(other)) => one.is_ipv4() == other.is_ipv4(),
+        (None, _) | (_, None) => true,
+    }
+}
+
+/// What passes between two ends.
+fn between(reach: &Reach<'_>, source: &End, destination: &End) -> Transports {
+    let passes = |side| connectivity::allowed(&reach.policies().parts(side, source, destination));
+    passes(Side::Egress).intersection(&passes(Side::Ingress))
+}
+
 /// Who has addresses: pods, nodes, the API server, and something outside.
 fn addresses(world: &World) -> Vec<IpAddr> {
     let places = [Site::Outside, Site::ApiServer, Site::Node].map(Site::address);
-    let members = world.members.iter().map(|member| member.address);
+    let members = world.members.iter().flat_map(Member::addresses);
     members.chain(places).collect()
 }
 
@@ -204,25 +254,29 @@ proptest! {
 
     #[test]
     fn what_holds_for_workloads_holds_for_each_of_their_pods(
-        world in world(),
+        world in dual_stack_world(),
         policies in policies(),
     ) {
         let index = index(&world, &policies);
         let (reach, workloads) = (reach(&index), workloads(&index));
         let pairs = workloads.iter().flat_map(|from| workloads.iter().map(move |to| (from, to)));
         for ((source, from), (destination, to)) in pairs {
-            let each: Vec<Transports> = from
+            let each: Vec<Transports> = by_address(from)
                 .iter()
-                .flat_map(|one| to.iter().map(move |other| (one, other)))
-                .map(|(one, other)| reach.policies().connectivity(one, other).allowed())
+                .flat_map(|one| by_address(to).into_iter().map(move |other| (one.clone(), other)))
+                .filter(|(one, other)| meet(one, other))
+                .map(|(one, other)| between(&reach, &one, &other))
                 .collect();
             let some = each.iter().fold(Transports::default(), |some, one| some.union(one));
-            let all = each.iter().fold(Transports::all(), |all, one| all.intersection(one));
+            let all = each.iter().fold(some.clone(), |all, one| all.intersection(one));
             let passing = reach.passing(from, to);
             prop_assert_eq!(passing, Passing { some, all }, "{:?} {:?}", source, destination);
             for (protocol, port) in PORTS {
-                let answer = reach.check(from, to, (protocol, port)).unwrap();
                 let transport = Transport::Port(protocol, port);
+                let Some(answer) = reach.check(from, to, (protocol, port)) else {
+                    prop_assert!(each.is_empty());
+                    continue;
+                };
                 let denied = each.iter().filter(|one| !one.contains(transport)).count();
                 prop_assert_eq!(answer.denied == 0, denied == 0);
                 prop_assert_eq!(answer.denied == answer.pairs, denied == each.len());
@@ -231,7 +285,7 @@ proptest! {
     }
 
     #[test]
-    fn the_map_tells_what_passes_between_workloads(world in world(), policies in policies()) {
+    fn the_map_tells_what_passes_between_workloads(world in dual_stack_world(), policies in policies()) {
         let index = index(&world, &policies);
         let (reach, workloads) = (reach(&index), workloads(&index));
         let map = reach.map(&index, &workloads, |_| true);
@@ -245,14 +299,14 @@ proptest! {
 
     #[test]
     fn the_map_tells_what_passes_to_and_from_every_address_of_the_world(
-        world in world(),
+        world in dual_stack_world(),
         policies in policies(),
         numbers in prop::collection::vec(any::<u32>(), 1..4),
     ) {
         let index = index(&world, &policies);
         let (reach, workloads) = (reach(&index), workloads(&index));
         let map = reach.map(&index, &workloads, |_| true);
-        let near = ["10.244.0.9", "10.244.0.99", "10.244.1.99", "10.0.0.1", "203.0.113.7"];
+        let near = ["10.244.0.9", "10.244.0.99", "10.244.1.99", "10.0.0.1", "203.0.113.7", "fd00:244::99", "fd01::1"];
         let near = near.iter().map(|address| address.parse().unwrap());
         let far = numbers.into_iter().map(|number| IpAddr::from(number.to_be_bytes()));
         let nobodys = |address: &IpAddr| index.end_at(*address) == End::Address(*address);
@@ -268,7 +322,7 @@ proptest! {
 
     #[test]
     fn what_is_said_of_ends_is_said_of_packets_between_their_addresses(
-        world in world(),
+        world in dual_stack_world(),
         policies in policies(),
     ) {
         let index = index(&world, &policies);
@@ -276,6 +330,9 @@ proptest! {
         let all = addresses(&world);
         let pairs = all.iter().flat_map(|source| all.iter().map(move |other| (*source, *other)));
         for (source, destination) in pairs {
+            if source.is_ipv4() != destination.is_ipv4() {
+                continue;
+            }
             let ends = ([index.end_at(source)], [index.end_at(destination)]);
             for (protocol, port) in PORTS {
                 let transport = Transport::Port(protocol, port);
@@ -283,6 +340,44 @@ proptest! {
                 let explained = cluster.explain(&packet, Duration::ZERO);
                 let answer = reach.check(&ends.0, &ends.1, (protocol, port)).unwrap();
                 prop_assert_eq!(answer.explanation.allowed(), explained.allowed(), "{:?}", packet);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_workloads_is_said_of_packets_between_all_addresses_of_their_pods(
+        world in dual_stack_world(),
+        policies in policies(),
+    ) {
+        let index = index(&world, &policies);
+        let (reach, cluster) = (reach(&index), index.cluster());
+        let workloads: BTreeMap<&Workload, Vec<&Member>> =
+            world.members.iter().fold(BTreeMap::new(), |mut all, member| {
+                all.entry(&member.workload).or_default().push(member);
+                all
+            });
+        let pairs = workloads.iter().flat_map(|from| workloads.iter().map(move |to| (from, to)));
+        for ((source, from), (destination, to)) in pairs {
+            let packets: Vec<(IpAddr, IpAddr)> = from
+                .iter()
+                .flat_map(|one| one.addresses())
+                .flat_map(|one| to.iter().flat_map(|other| other.addresses()).map(move |other| (one, other)))
+                .filter(|(one, other)| one.is_ipv4() == other.is_ipv4())
+                .collect();
+            let ends = [source, destination].map(|own| index.ends_of(own).unwrap());
+            for (protocol, port) in PORTS {
+                let transport = Transport::Port(protocol, port);
+                let denied = packets.iter().filter(|(source, destination)| {
+                    let packet = Packet { source: *source, destination: *destination, transport };
+                    !cluster.explain(&packet, Duration::ZERO).allowed()
+                });
+                let denied = denied.count();
+                let Some(answer) = reach.check(&ends[0], &ends[1], (protocol, port)) else {
+                    prop_assert_eq!(packets.len(), 0);
+                    continue;
+                };
+                let told = (answer.denied == 0, answer.denied == answer.pairs);
+                prop_assert_eq!(told, (denied == 0, denied == packets.len()), "{:?} {:?}", source, destination);
             }
         }
     }
