@@ -118,7 +118,7 @@ fn ends_that_are_many_must_all_be_allowed() {
       for 1 of 2 pairs of ends, such as 203.0.113.128 -> shop/pod/db-0
       egress   allow  no pod: no policy applies to it
       ingress  deny   no rule of NetworkPolicy shop/db allows it
-                      nearest: NetworkPolicy shop/db rule 0, but not this peer
+                      nearest: NetworkPolicy shop/db rule 1, but its address is excepted
     ");
     insta::assert_snapshot!(check(&environment, "--from namespace/shop --to shop/sts/db:5432"), @r#"
     exit 1
@@ -315,14 +315,14 @@ fn the_newest_object_of_a_name_is_asked() {
     exit 0
     ----- stdout -----
     allowed  shop/deployment/web -> shop/deployment/api 8080/TCP
-      egress   allow  no policy applies: allowed by default
+      egress   allow  no rule decides: allowed by default
       ingress  allow  NetworkPolicy shop/api rule 0
     ");
     insta::assert_snapshot!(environment.run(&format!("{words} -f new.yaml --cluster-state old.yaml")), @"
     exit 1
     ----- stdout -----
     denied  shop/deployment/web -> shop/deployment/api 8080/TCP
-      egress   allow  no policy applies: allowed by default
+      egress   allow  no rule decides: allowed by default
       ingress  deny   no rule of NetworkPolicy shop/api allows it
     ----- stderr -----
     note: NetworkPolicy shop/api of -f stands for that of --cluster-state

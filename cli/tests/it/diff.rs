@@ -123,6 +123,7 @@ fn no_difference_is_exit_0() {
     insta::assert_snapshot!(environment.run("diff -n nowhere --dir policies"), @"
     exit 0
     ----- stderr -----
+    note: the folder has nothing in namespace nowhere
     no differences
     ");
 }
