@@ -118,7 +118,7 @@ fn ends_that_are_many_must_all_be_allowed() {
       for 1 of 2 pairs of ends, such as 203.0.113.128 -> shop/pod/db-0
       egress   allow  no pod: no policy applies to it
       ingress  deny   no rule of NetworkPolicy shop/db allows it
-                      nearest: NetworkPolicy shop/db rule 0, but not this peer
+                      nearest: NetworkPolicy shop/db rule 1, but its address is excepted
     ");
     insta::assert_snapshot!(check(&environment, "--from namespace/shop --to shop/sts/db:5432"), @r#"
     exit 1
