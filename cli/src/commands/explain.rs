@@ -44,6 +44,9 @@ pub(crate) struct Args {
     output: Option<JsonOnly>,
 }
 
+/// How many nodes or names of a place are shown; programs are given all.
+const SHOWN: usize = 2;
+
 /// What holds for one workload.
 struct Explained {
     workload: Workload,
@@ -171,32 +174,19 @@ fn escaped_lines(text: &str) -> String {
 pub(crate) fn place(place: &Place) -> String {
     match place {
         Place::Workload(workload) => word(workload),
-        Place::World(ranges) => format!("world({})", families(ranges).join(",")),
+        Place::Nodes(names) => format!("nodes({})", few(names)),
+        Place::Names(patterns) => format!("names({})", few(patterns)),
+        Place::World(ranges) => format!("world({})", space::words(ranges).join(",")),
     }
 }
 
-/// The addresses of each family in as few blocks as tell them: those that they are, or all without some.
-fn families(ranges: &[AddressRange]) -> Vec<String> {
-    let mut words = Vec::new();
-    for whole in space::divide([]) {
-        let own = ranges.iter().filter(|range| range.first.is_ipv4() == whole.first.is_ipv4());
-        let own: Vec<AddressRange> = own.copied().collect();
-        if own.is_empty() {
-            continue;
-        }
-        let (blocks, without) = (blocks(&own), blocks(&space::gaps(whole, &own)));
-        if !without.is_empty() && without.len() < blocks.len() {
-            let whole = self::blocks(&[whole]).concat();
-            words.push(format!("{whole} without {}", without.join(",")));
-        } else {
-            words.extend(blocks);
-        }
+/// The first of them, and how many more there are.
+fn few(all: &[impl ToString]) -> String {
+    let mut words: Vec<String> = all.iter().take(SHOWN).map(ToString::to_string).collect();
+    if all.len() > SHOWN {
+        words.push(format!("+{}", all.len() - SHOWN));
     }
-    words
-}
-
-fn blocks(ranges: &[AddressRange]) -> Vec<String> {
-    ranges.iter().flat_map(|range| range.blocks()).map(|block| block.to_string()).collect()
+    words.join(",")
 }
 
 fn as_json(explained: &Explained) -> Value {
@@ -231,6 +221,10 @@ fn link_json(link: &Link) -> Value {
 pub(crate) fn place_json(place: &Place) -> Value {
     match place {
         Place::Workload(workload) => workload_json(workload),
+        Place::Nodes(names) => json!({"nodes": names.iter().map(|one| &**one).collect::<Vec<_>>()}),
+        Place::Names(patterns) => {
+            json!({"names": patterns.iter().map(ToString::to_string).collect::<Vec<_>>()})
+        }
         Place::World(ranges) => {
             let blocks = ranges.iter().flat_map(|range: &AddressRange| range.blocks());
             json!({"addresses": blocks.map(|block| block.to_string()).collect::<Vec<_>>()})

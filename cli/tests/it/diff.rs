@@ -279,6 +279,7 @@ fn connectivity_is_compared_between_what_protects_and_what_could() {
     - shop/deployment/web -> shop/statefulset/db                everything
     - shop/statefulset/db -> shop/deployment/api                everything
     - shop/statefulset/db -> shop/deployment/web                everything
+    ~ nodes(n1,n2) -> shop/statefulset/db                       everything to everything (some pods)
     - world(0.0.0.0/0) -> shop/statefulset/db                   everything
     ");
     insta::assert_snapshot!(diff("sts/db -n shop -o markdown"), @"
@@ -335,7 +336,7 @@ fn connectivity_is_compared_between_folders() {
     insta::assert_snapshot!(diff("--assume-protect"), @"
     exit 1
     ----- stdout -----
-    + shop/deployment/web -> world(203.0.113.7/32,203.0.113.8/31)  443/TCP
+    + shop/deployment/web -> world(203.0.113.7-203.0.113.9)  443/TCP
     ");
     insta::assert_snapshot!(diff("--assume-protect -o json"), @r#"
     exit 1

@@ -48,6 +48,7 @@ fn a_workload_is_explained_in_words() {
         from   monitoring/statefulset/prometheus   5432/TCP
         from   shop/deployment/api                 5432/TCP
         from   shop/deployment/web                 5432/TCP
+        from   nodes(n1,n2)                        everything (some pods)
         from   world(203.0.113.0/25)               5000-6000/TCP
     egress  not isolated: what no rule denies is allowed
       deny   198.51.100.0/24 or nodes zone=a   on every port   ClusterNetworkPolicy guard rule 0, Admin tier
@@ -58,6 +59,7 @@ fn a_workload_is_explained_in_words() {
         to   shop/deployment/api                        everything
         to   shop/deployment/cache                      everything
         to   shop/deployment/web                        everything
+        to   nodes(n1,n2)                               everything
         to   world(0.0.0.0/0 without 198.51.100.0/24)   everything
     "#);
 }
@@ -107,12 +109,14 @@ fn without_a_workload_the_whole_map_is_shown() {
     shop/cronjob/report                 monitoring/statefulset/prometheus   everything
     shop/cronjob/report                 shop/deployment/cache               everything
     shop/cronjob/report                 shop/statefulset/db                 5432/TCP
+    shop/cronjob/report                 nodes(n1,n2)                        everything
     shop/cronjob/report                 world(0.0.0.0/0)                    everything
     shop/deployment/api                 kube-system/deployment/coredns      53/TCP,53/UDP
     shop/deployment/api                 shop/statefulset/db                 5432/TCP
     shop/deployment/cache               kube-system/deployment/coredns      everything
     shop/deployment/cache               monitoring/statefulset/prometheus   everything
     shop/deployment/cache               shop/cronjob/report                 everything
+    shop/deployment/cache               nodes(n1,n2)                        everything
     shop/deployment/cache               world(0.0.0.0/0)                    everything
     shop/deployment/web                 kube-system/deployment/coredns      53/TCP,53/UDP
     shop/deployment/web                 shop/deployment/api                 8080/TCP
@@ -120,7 +124,13 @@ fn without_a_workload_the_whole_map_is_shown() {
     shop/statefulset/db                 monitoring/statefulset/prometheus   everything
     shop/statefulset/db                 shop/cronjob/report                 everything
     shop/statefulset/db                 shop/deployment/cache               everything
+    shop/statefulset/db                 nodes(n1,n2)                        everything
     shop/statefulset/db                 world(0.0.0.0/0)                    everything
+    nodes(n1,n2)                        shop/cronjob/report                 everything
+    nodes(n1,n2)                        shop/deployment/api                 everything (some pods)
+    nodes(n1,n2)                        shop/deployment/cache               everything
+    nodes(n1,n2)                        shop/deployment/web                 everything (some pods)
+    nodes(n1,n2)                        shop/statefulset/db                 everything (some pods)
     world(0.0.0.0/0)                    shop/cronjob/report                 everything
     world(0.0.0.0/0)                    shop/deployment/cache               everything
     ");

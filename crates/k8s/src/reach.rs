@@ -5,8 +5,6 @@
 //! policies -> blocks -> world ─┴─ Policies::explain, ::parts -> Answer, Link
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use netenf_learn::Workload;
 use netenf_policy::space::{self, AddressRange};
 use netenf_policy::{
@@ -18,10 +16,14 @@ use crate::index::Index;
 
 mod alike;
 mod change;
+mod outside;
+mod place;
 mod world;
 
 use alike::Sort;
 pub use change::{Change, Scene, compare};
+use outside::Outside;
+pub use place::Place;
 
 /// Policies, and all addresses as far as they tell them apart.
 #[derive(Debug)]
@@ -68,15 +70,6 @@ pub struct Passing {
     pub some: Transports,
     /// From every end to every end.
     pub all: Transports,
-}
-
-/// A place in a map of what may talk to what.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// A workload.
-    Workload(Workload),
-    /// Addresses that nothing in the cluster has.
-    World(Vec<AddressRange>),
 }
 
 // === impl Reach ===
@@ -136,8 +129,8 @@ impl<'a> Reach<'a> {
         passing(&self.sorts(sources), &self.sorts(destinations))
     }
 
-    /// What passes between workloads, and between them and the world, as far as `wanted` wants one of the two;
-    /// nothing is left out that passes, save from a workload to itself.
+    /// What passes between workloads, and between them and nodes, names that rules for them name, and the world, as
+    /// far as `wanted` wants one of the two; nothing is left out that passes, save from a workload to itself.
     pub fn map(
         &self,
         index: &Index,
@@ -145,67 +138,20 @@ impl<'a> Reach<'a> {
         wanted: impl Fn(&Workload) -> bool,
     ) -> Vec<Link> {
         let known = self.known(workloads);
-        let world = self.world(index);
+        let outside = Outside {
+            ranges: self.world(index),
+            nodes: self.nodes(index, self.node_groups(index)),
+            names: outside::names(&known),
+        };
         let mut links = between(&known, &wanted);
         let wanted = known.iter().filter(|(workload, _)| wanted(workload));
-        links.extend(wanted.flat_map(|one| self.links_with_world(one, &world)).map(Link::joined));
+        links.extend(wanted.flat_map(|one| self.links_outside(one, &outside)).map(Link::joined));
         links.sort();
         links
     }
 
     fn known<'e>(&self, workloads: &'e [(Workload, Vec<End>)]) -> Vec<Known<'a, 'e>> {
         workloads.iter().map(|(workload, ends)| (workload, self.sorts(ends))).collect()
-    }
-
-    /// Ranges of addresses to and from which the same passes are one place, each for itself.
-    fn links_with_world(
-        &self,
-        (workload, sorts): &Known<'a, '_>,
-        world: &[AddressRange],
-    ) -> Vec<Link> {
-        let own = Place::Workload((*workload).clone());
-        let mut links = Vec::new();
-        for side in [Side::Egress, Side::Ingress] {
-            for (passing, ranges) in self.outside(sorts, side, world) {
-                let world = Place::World(ranges);
-                let (source, destination) = match side {
-                    Side::Egress => (own.clone(), world),
-                    Side::Ingress => (world, own.clone()),
-                };
-                links.push(Link { source, destination, passing });
-            }
-        }
-        links
-    }
-
-    /// Ranges of `world` by what passes between them and `ends`, where something does. Only policies that select
-    /// one of the ends tell ranges apart for them, and there are few of those.
-    fn outside(
-        &self,
-        ends: &[Sort<'a>],
-        side: Side,
-        world: &[AddressRange],
-    ) -> BTreeMap<Passing, Vec<AddressRange>> {
-        let blocks: BTreeSet<_> = ends.iter().flat_map(|sort| sort.policies.blocks()).collect();
-        let parts = space::divide(&blocks);
-        let mut in_part: BTreeMap<usize, Vec<AddressRange>> = BTreeMap::new();
-        for range in world {
-            let part = parts.partition_point(|part| part.last < range.first);
-            in_part.entry(part).or_default().push(*range);
-        }
-        let mut alike: BTreeMap<Passing, Vec<AddressRange>> = BTreeMap::new();
-        for ranges in in_part.into_values() {
-            let outside = [End::Address(ranges[0].first)];
-            let outside = self.sorts(&outside);
-            let passes = match side {
-                Side::Egress => passing(ends, &outside),
-                Side::Ingress => passing(&outside, ends),
-            };
-            if !passes.is_empty() {
-                alike.entry(passes).or_default().extend(ranges);
-            }
-        }
-        alike
     }
 }
 
@@ -228,11 +174,7 @@ impl Passing {
 impl Link {
     /// The same with ranges of addresses that touch as one.
     fn joined(self) -> Self {
-        let joined = |place| match place {
-            Place::Workload(_) => place,
-            Place::World(ranges) => Place::World(space::join(ranges)),
-        };
-        Self { source: joined(self.source), destination: joined(self.destination), ..self }
+        Self { source: self.source.joined(), destination: self.destination.joined(), ..self }
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Sort<'a> {
 
 /// What policies can see of an end. Its ranges tell its family too.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Seen {
+pub(super) enum Seen {
     Pod {
         namespace: Arc<str>,
         labels: Labels,
@@ -82,6 +82,11 @@ impl<'a> Reach<'a> {
             }
         }
         sorts
+    }
+
+    /// What policies can see of an end, of each family by itself.
+    pub(super) fn seen_of(&self, end: &End) -> Vec<Seen> {
+        of_one_family(end).iter().map(|end| self.seen(end)).collect()
     }
 
     fn seen(&self, end: &End) -> Seen {

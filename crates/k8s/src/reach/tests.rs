@@ -99,6 +99,10 @@ fn words(transports: &Transports) -> String {
 pub(super) fn place(place: &Place) -> String {
     match place {
         Place::Workload(workload) => workload.name.to_string(),
+        Place::Nodes(names) => names.join(","),
+        Place::Names(patterns) => {
+            patterns.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        }
         Place::World(ranges) => {
             let word = |range: &AddressRange| match range.blocks()[..] {
                 [block] => block.to_string(),
@@ -110,7 +114,7 @@ pub(super) fn place(place: &Place) -> String {
 }
 
 /// The map as lines.
-fn map(lines: &[&str]) -> Vec<String> {
+pub(super) fn map(lines: &[&str]) -> Vec<String> {
     let index = index(lines);
     let workloads: Vec<(Workload, Vec<End>)> = index
         .top_workloads()
@@ -258,7 +262,7 @@ fn nothing_is_answered_about_no_end() {
 #[case::no_policy_selects_a_pod_on_the_hosts_network(
     &["node n1 at=10.0.0.1", "pod agent app=agent of=DaemonSet/agent on=n1 at=10.0.0.1 host=true", "pod db app=db",
       "policy x {podSelector: {}, policyTypes: [Ingress, Egress], ingress: [{from: [{podSelector: {}}]}]}"],
-    &["agent > 0.0.0.0/0: all", "0.0.0.0/0 > agent: all"],
+    &["agent > n1: all", "agent > 0.0.0.0/0: all", "n1 > agent: all", "0.0.0.0/0 > agent: all"],
 )]
 #[case::a_pod_on_the_hosts_network_has_the_address_of_a_node_that_is_not_known(
     &["pod agent app=agent of=DaemonSet/agent on=n1 at=10.0.0.1 host=true", "pod db app=db",
@@ -270,7 +274,7 @@ fn nothing_is_answered_about_no_end() {
     &["node n1 at=10.0.0.1", "pod agent app=agent of=DaemonSet/agent on=n1 host=true",
       "pod a app=db of=StatefulSet/db on=n1", "pod b app=db of=StatefulSet/db on=n2",
       "policy x {podSelector: {}, policyTypes: [Ingress, Egress]}"],
-    &["agent > db: all partly", "agent > 0.0.0.0/0: all", "0.0.0.0/0 > agent: all"],
+    &["agent > db: all partly", "agent > n1: all", "agent > 0.0.0.0/0: all", "n1 > agent: all", "n1 > db: all partly", "0.0.0.0/0 > agent: all"],
 )]
 #[case::ipv6_is_told_where_a_rule_names_all_of_it(
     &["pod db app=db", "policy x {podSelector: {}, policyTypes: [Ingress, Egress], \

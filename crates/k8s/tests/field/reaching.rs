@@ -185,7 +185,10 @@ fn told(map: &[Link], source: &Place, destination: &Place) -> Vec<Passing> {
         (Place::World(ranges), Place::World(asked)) => ranges.iter().any(|range| {
             asked.iter().all(|one| range.first <= one.first && one.last <= range.last)
         }),
-        (Place::Workload(_), _) | (_, Place::Workload(_)) => place == other,
+        (Place::Nodes(names), Place::Nodes(asked)) => asked.iter().all(|one| names.contains(one)),
+        (Place::Workload(_) | Place::Nodes(_) | Place::Names(_) | Place::World(_), _) => {
+            place == other
+        }
     };
     let links = map
         .iter()
@@ -293,6 +296,41 @@ proptest! {
             for (destination, to) in workloads.iter().filter(|(other, _)| other != source) {
                 let places = [source, destination].map(|own| Place::Workload(own.clone()));
                 prop_assert_eq!(told(&map, &places[0], &places[1]), passing(&reach, from, to));
+            }
+        }
+    }
+
+    #[test]
+    fn the_map_tells_what_passes_between_workloads_and_nodes(
+        world in dual_stack_world(),
+        policies in policies(),
+    ) {
+        let index = index(&world, &policies);
+        let (reach, workloads) = (reach(&index), workloads(&index));
+        let map = reach.map(&index, &workloads, |_| true);
+        for (workload, ends) in &workloads {
+            let own = Place::Workload(workload.clone());
+            for side in [Side::Egress, Side::Ingress] {
+                let ports = |from: &[End], to: &[End]| match side {
+                    Side::Egress => reach.passing(from, to).some,
+                    Side::Ingress => reach.passing(to, from).some,
+                };
+                // Nodes that are alike are told together, also where one of them alone reaches its own pods.
+                let links = map.iter().filter_map(|link| match (side, &link.source, &link.destination) {
+                    (Side::Egress, source, Place::Nodes(names)) if *source == own => Some((names, link)),
+                    (Side::Ingress, Place::Nodes(names), to) if *to == own => Some((names, link)),
+                    _ => None,
+                });
+                let links: Vec<_> = links.collect();
+                for (names, link) in &links {
+                    let nodes: Vec<End> = names.iter().filter_map(|name| index.end_of_node(name)).collect();
+                    prop_assert_eq!(&ports(ends, &nodes), &link.passing.some);
+                }
+                for node in index.nodes() {
+                    let told = links.iter().any(|(names, _)| names.contains(&node.name));
+                    let passes = ports(ends, &[index.end_of_node(&node.name).unwrap()]);
+                    prop_assert!(told || passes.is_empty());
+                }
             }
         }
     }

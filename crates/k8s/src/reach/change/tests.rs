@@ -25,6 +25,10 @@ fn policy(rules: &str) -> String {
 fn words(changes: &[Change]) -> Vec<String> {
     let place = |place: &Place| match place {
         Place::Workload(workload) => workload.name.to_string(),
+        Place::Nodes(names) => names.join(","),
+        Place::Names(patterns) => {
+            patterns.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        }
         Place::World(ranges) => ranges
             .iter()
             .map(|range| format!("{}-{}", range.first, range.last))
@@ -134,4 +138,19 @@ fn what_is_cut_from_some_pods_only_is_told() {
     );
     let told = changes(&(all.clone() + &closed("")), &(all + &closed(WEB)));
     assert_eq!(told, ["web db: all or nothing to all or 5432"]);
+}
+
+#[test]
+fn nodes_that_change_alike_are_one_place() {
+    let node = |name: &str, role: &str| {
+        format!(
+            "---\n{{apiVersion: v1, kind: Node, metadata: {{name: {name}, labels: {{role: {role}}}}}}}\n"
+        )
+    };
+    let edge = node("n1", "edge");
+    let all = pods("db") + &edge + &node("n2", "core") + &node("n3", "core");
+    let told = changes(&(pods("db") + &edge), &all);
+    assert_eq!(told, ["db n2,n3: nothing to all", "n2,n3 db: nothing to all"]);
+    let told = changes(&all, &(all.clone() + &policy("")));
+    assert_eq!(told, ["n1,n2,n3 db: all to nothing", &format!("{WORLD} db: all to nothing")]);
 }
