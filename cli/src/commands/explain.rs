@@ -71,8 +71,10 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
             .iter()
             .map(|text| judged.parsed(text, global))
             .collect::<Result<_, _>>()?;
-        let explained: Vec<Explained> =
-            named.into_iter().map(|own| explain(&judged, &reach, &all, own)).collect();
+        let explained: Vec<Explained> = named
+            .into_iter()
+            .map(|own| explain(&judged, &reach, &all, own))
+            .collect::<Result<_, _>>()?;
         print(&match args.output {
             None => explained.iter().map(text).collect::<Vec<_>>().join("\n"),
             Some(JsonOnly::Json) => {
@@ -110,8 +112,12 @@ fn explain(
     reach: &Reach<'_>,
     all: &[(Workload, Vec<End>)],
     workload: Workload,
-) -> Explained {
+) -> Result<Explained, CommandError> {
     let own = judged.ends_of(&workload);
+    if own.is_empty() {
+        let text = format!("nothing tells of pods of {} that run or may run", word(&workload));
+        return Err(CommandError::no(text).hint("give the cluster's objects with --cluster-state"));
+    }
     let direction = |side| Direction::new(reach, side, &own);
     let (egress, ingress) = (direction(Side::Egress), direction(Side::Ingress));
     let mut all = all.to_vec();
@@ -119,7 +125,7 @@ fn explain(
         all.push((workload.clone(), own));
     }
     let links = reach.map(&judged.index, &all, |one| *one == workload);
-    Explained { workload, egress, ingress, links }
+    Ok(Explained { workload, egress, ingress, links })
 }
 
 // === impl Explained ===
