@@ -161,6 +161,72 @@ fn without_a_workload_the_whole_map_is_shown() {
     ");
 }
 
+/// Two pods of which a policy isolates one, and a Baseline rule for all.
+const PARTLY: &str = "
+{kind: Pod, metadata: {name: db-0, namespace: shop, labels: {app: db, pod: db-0}, ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: u, controller: true}]}}
+---
+{kind: Pod, metadata: {name: db-1, namespace: shop, labels: {app: db, pod: db-1}, ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: u, controller: true}]}}
+---
+{kind: Pod, metadata: {name: done, namespace: shop, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: run, uid: u, controller: true}]}, status: {phase: Succeeded}}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: first, namespace: shop}
+spec: {podSelector: {matchLabels: {pod: db-0}}, policyTypes: [Ingress]}
+---
+apiVersion: policy.networking.k8s.io/v1alpha2
+kind: ClusterNetworkPolicy
+metadata: {name: last}
+spec:
+  tier: Baseline
+  priority: 5
+  subject: {namespaces: {}}
+  ingress: [{action: Deny, from: [{namespaces: {}}]}]
+";
+
+#[test]
+fn isolation_of_some_pods_is_told_as_that() {
+    let environment = Environment::new();
+    environment.write("partly.yaml", PARTLY);
+    insta::assert_snapshot!(environment.run("explain shop/sts/db --cluster-state partly.yaml"), @"
+    exit 0
+    ----- stdout -----
+    shop/statefulset/db
+    ingress  some of its pods are isolated by NetworkPolicy shop/first: what no rule allows them is denied
+      deny   all pods in all namespaces   on every port   ClusterNetworkPolicy last rule 0, Baseline tier
+      effect:
+        from   world(0.0.0.0/0)   everything (some pods)
+    egress  not isolated: what no rule denies is allowed
+      effect:
+        to   world(0.0.0.0/0)   everything
+    ");
+    insta::assert_snapshot!(environment.run("explain shop/pod/db-0 --cluster-state partly.yaml"), @"
+    exit 0
+    ----- stdout -----
+    shop/pod/db-0
+    ingress  isolated by NetworkPolicy shop/first: what no rule allows is denied
+      deny   all pods in all namespaces   on every port   ClusterNetworkPolicy last rule 0, Baseline tier   (not asked: isolated)
+      effect:
+        from   shop/statefulset/db   everything (some pods)
+    egress  not isolated: what no rule denies is allowed
+      effect:
+        to   shop/statefulset/db   everything (some pods)
+        to   world(0.0.0.0/0)      everything
+    ");
+}
+
+#[test]
+fn what_has_no_pods_is_an_error() {
+    let environment = Environment::new();
+    environment.write("partly.yaml", PARTLY);
+    insta::assert_snapshot!(environment.run("explain shop/job/run --cluster-state partly.yaml"), @"
+    exit 1
+    ----- stderr -----
+    error: nothing tells of pods of shop/job/run that run or may run
+    hint: give the cluster's objects with --cluster-state
+    ");
+}
+
 #[test]
 fn what_is_no_workload_is_an_error() {
     let environment = Environment::learned();
@@ -221,6 +287,7 @@ fn json_holds_rules_and_effect() {
               {
                 "action": "Accept",
                 "allPods": true,
+                "asked": true,
                 "peers": [
                   "pods k8s-app=kube-dns in kube-system"
                 ],
@@ -239,6 +306,7 @@ fn json_holds_rules_and_effect() {
               {
                 "action": "Accept",
                 "allPods": true,
+                "asked": true,
                 "peers": [
                   "pods app=db in shop"
                 ],
@@ -294,6 +362,7 @@ fn json_holds_rules_and_effect() {
               {
                 "action": "Accept",
                 "allPods": true,
+                "asked": true,
                 "peers": [
                   "pods app=prometheus in monitoring"
                 ],
@@ -311,6 +380,7 @@ fn json_holds_rules_and_effect() {
               {
                 "action": "Accept",
                 "allPods": true,
+                "asked": true,
                 "peers": [
                   "pods app=web in shop"
                 ],

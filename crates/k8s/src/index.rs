@@ -219,7 +219,9 @@ impl Index {
 
     /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
-        self.covered.is_empty() && self.nodes.is_empty() && self.namespaces.is_empty()
+        !self.covered.values().any(has_more_than_policies)
+            && self.nodes.is_empty()
+            && self.namespaces.is_empty()
     }
 
     /// Native policies that were among the objects, sorted by namespace and name.
@@ -287,6 +289,11 @@ impl Index {
     fn tops_in(&self, namespace: &Arc<str>) -> impl Iterator<Item = (&Workload, &WorkloadEntry)> {
         self.workloads_in(namespace).filter(|(workload, _)| !self.owners.contains_key(*workload))
     }
+}
+
+/// Whether there is more than policies, which say nothing of who is in their namespace.
+fn has_more_than_policies(objects: &BTreeSet<Listing>) -> bool {
+    objects.iter().any(|(kind, _)| *kind != Kind::NetworkPolicy)
 }
 
 fn key(metadata: &ObjectMeta) -> Key {

@@ -8,8 +8,7 @@ use netenf_learn::directory::{ApiServerTarget, DnsTarget, Holder, PodEntry, Serv
 use netenf_learn::{Directory, PodName, Timestamp, Workload};
 use netenf_policy::{Labels, Protocol, Selector};
 
-use super::{DEEPEST, Index, Key, NodeAddress, Pod, service};
-use crate::object::Kind;
+use super::{DEEPEST, Index, Key, NodeAddress, Pod, has_more_than_policies, service};
 
 /// Where every distribution of Kubernetes has its DNS service.
 const DNS_SERVICE: (&str, &str) = ("kube-system", "kube-dns");
@@ -20,9 +19,7 @@ impl Directory for Index {
     }
 
     fn covers(&self, namespace: &str) -> bool {
-        // A policy says nothing of who is in its namespace.
-        let objects = self.covered.get(namespace).into_iter().flatten();
-        objects.map(|(kind, _)| kind).any(|kind| *kind != Kind::NetworkPolicy)
+        self.covered.get(namespace).is_some_and(has_more_than_policies)
     }
 
     fn pod(&self, namespace: &str, name: &PodName) -> Option<PodEntry> {

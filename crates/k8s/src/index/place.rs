@@ -7,7 +7,7 @@ use std::sync::Arc;
 use netenf_learn::{Directory as _, Workload};
 use netenf_policy::{End, Pod as PodEnd};
 
-use super::{DEEPEST, Index, Key, NamedPort, Node, NodeAddress, Pod};
+use super::{DEEPEST, Index, Key, NamedPort, Node, NodeAddress, Pod, WorkloadEntry};
 
 impl Index {
     /// Every workload that nothing else controls, sorted; pods without a controller are workloads.
@@ -21,33 +21,38 @@ impl Index {
         self.workloads.keys().cloned().chain(self.pods.keys().map(pod))
     }
 
-    /// The workload as ends: its pods, or a pod of its template where none runs. `None` if there is no such
+    /// The workload as ends: its pods, or a pod of its template where none runs; on the host's network any node. A
+    /// finished pod is none, and neither is a Job of which all known pods have finished. `None` if there is no such
     /// workload.
     pub fn ends_of(&self, workload: &Workload) -> Option<Vec<End>> {
         let own = (workload.namespace.clone(), workload.name.clone());
         if *workload.kind == *"Pod"
             && let Some(pod) = self.pods.get(&own)
         {
-            return Some(vec![self.pod_end(&own, pod)]);
+            let running = pod.end.is_none().then(|| self.pod_end(&own, pod));
+            return Some(running.into_iter().collect());
         }
         let entry = self.workloads.get(workload)?;
         let mut keys = Vec::new();
         self.add_pods_of(workload, 0, &mut keys);
         let pods = keys.iter().filter_map(|key| Some((key, self.pods.get(key)?)));
         let running = pods.filter(|(_, pod)| pod.end.is_none());
-        let mut ends: Vec<End> = running.map(|(key, pod)| self.pod_end(key, pod)).collect();
-        if ends.is_empty() {
-            ends.push(if entry.host_network {
-                self.node_end(None, &[])
-            } else {
-                End::Pod(PodEnd {
-                    labels: entry.labels.clone(),
-                    ports: named(&entry.ports),
-                    ..self.pod_in(&workload.namespace)
-                })
-            });
+        let ends: Vec<End> = running.map(|(key, pod)| self.pod_end(key, pod)).collect();
+        let has_ended = *workload.kind == *"Job" && !keys.is_empty();
+        Some(if ends.is_empty() && !has_ended { self.ends_to_come(workload, entry) } else { ends })
+    }
+
+    /// Where no pod of a workload runs: which nodes can run it is not known, so that it may be any.
+    fn ends_to_come(&self, workload: &Workload, entry: &WorkloadEntry) -> Vec<End> {
+        if !entry.host_network {
+            return vec![End::Pod(PodEnd {
+                labels: entry.labels.clone(),
+                ports: named(&entry.ports),
+                ..self.pod_in(&workload.namespace)
+            })];
         }
-        Some(ends)
+        let nodes: Vec<End> = self.nodes.keys().filter_map(|name| self.end_of_node(name)).collect();
+        if nodes.is_empty() { vec![self.node_end(None, &[])] } else { nodes }
     }
 
     /// What holds `address` now, with this one address: a pod, a node, or nothing in the cluster. Of several pods

@@ -245,7 +245,7 @@ fn nothing_is_answered_about_no_end() {
     &["pod run app=job of=Job/run phase=Succeeded at=10.0.0.1", "pod db app=db at=10.0.0.2",
       "policy x {podSelector: {matchLabels: {app: db}}, policyTypes: [Ingress, Egress], \
        ingress: [{from: [{podSelector: {matchLabels: {app: job}}}]}], egress: [{to: [{ipBlock: {cidr: 10.0.0.1/32}}]}]}"],
-    &["run > db: all", "run > 0.0.0.0/0: all", "db > 10.0.0.1/32: all", "0.0.0.0/0 > run: all"],
+    &["db > 10.0.0.1/32: all"],
 )]
 #[case::what_pods_of_two_revisions_may_is_partial(
     &["pod a app=web of=Deployment/web", "pod b app=web tier=x of=Deployment/web", "pod db app=db",

@@ -75,9 +75,9 @@ fn an_address_is_whose_it_is_now(#[case] address: &str, #[case] expected: &str) 
     &[("a", "nodeName: n2, hostNetwork: true", "podIP: 10.0.0.2")],
     "node n2 [] [10.0.0.2]",
 )]
-#[case::some_node_where_none_runs(
+#[case::any_node_where_none_runs(
     &[("a", "hostNetwork: true", "phase: Succeeded")],
-    "node  [] []",
+    "node n1 [\"role\"] [10.0.0.1, fd00::1]",
 )]
 fn a_workload_is_its_pods(#[case] pods: &[(&str, &str, &str)], #[case] expected: &str) {
     let pods = pods.iter().map(|(name, spec, status)| pod(name, spec, status));
@@ -86,6 +86,49 @@ fn a_workload_is_its_pods(#[case] pods: &[(&str, &str, &str)], #[case] expected:
         let ends = index.ends_of(&Workload::new("shop", "DaemonSet", "agent"));
         let words = ends.map(|ends| ends.iter().map(word).collect::<Vec<_>>().join(", "));
         assert_eq!(words.as_deref().unwrap_or("none"), expected);
+    }
+}
+
+#[test]
+fn some_node_runs_a_workload_where_no_node_is_known() {
+    for index in indexes(&pod("a", "hostNetwork: true", "phase: Succeeded")) {
+        let ends = index.ends_of(&Workload::new("shop", "DaemonSet", "agent")).unwrap();
+        assert_eq!(ends.iter().map(word).collect::<Vec<_>>(), ["node  [] []"]);
+    }
+}
+
+#[rstest]
+#[case::a_job_that_is_done("Job", &["Succeeded", "Failed"], "")]
+#[case::a_job_that_runs("Job", &["Failed", "Running"], "shop/pod-1 []")]
+#[case::a_workload_that_starts_others("DaemonSet", &["Failed"], "shop/? []")]
+fn finished_pods_are_none(#[case] kind: &str, #[case] phases: &[&str], #[case] expected: &str) {
+    let pods = phases.iter().enumerate().map(|(number, phase)| {
+        let pod = pod(&format!("pod-{number}"), "", &format!("phase: {phase}"));
+        pod.replace("DaemonSet", kind)
+    });
+    for index in indexes(&pods.collect::<Vec<_>>().join("\n---\n")) {
+        let ends = index.ends_of(&Workload::new("shop", kind, "agent")).unwrap();
+        assert_eq!(ends.iter().map(word).collect::<Vec<_>>().join(", "), expected);
+    }
+}
+
+#[test]
+fn a_finished_pod_is_none() {
+    for index in
+        indexes("{kind: Pod, metadata: {name: web, namespace: shop}, status: {phase: Failed}}")
+    {
+        assert_eq!(index.ends_of(&Workload::new("shop", "Pod", "web")), Some(vec![]));
+    }
+}
+
+#[test]
+fn what_is_controlled_is_no_workload_of_its_own() {
+    let set = "{kind: ReplicaSet, apiVersion: apps/v1, metadata: {name: web-1, namespace: shop, ownerReferences: \
+               [{apiVersion: apps/v1, kind: Deployment, name: web, uid: u, controller: true}]}, spec: {replicas: 0, \
+               selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}}}}";
+    for index in indexes(set) {
+        let all: Vec<&Workload> = index.top_workloads().collect();
+        assert_eq!(all, [&Workload::new("shop", "Deployment", "web")]);
     }
 }
 
