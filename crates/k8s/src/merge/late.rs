@@ -16,6 +16,8 @@ use crate::lifecycle::Resource;
 use crate::render::rule_key;
 use crate::time::{earlier, later};
 
+mod written;
+
 /// The policy with all that its left over proposal knows. A person chose the policy's rules, so a rule
 /// that came later is not added to them but listed as uncovered, for `allow` to add it. Counts are those of
 /// one and the same traffic: taking over twice is taking over once.
@@ -24,14 +26,20 @@ pub(crate) fn take_over(
     left: &WorkloadNetworkPolicyProposal,
 ) -> WorkloadNetworkPolicy {
     let mut taken = policy.clone();
-    let Some(late) = &left.status else { return taken };
-    let cover = cover(policy);
+    let late = left.status.clone().unwrap_or_default();
+    let direction = Resource::from(policy.clone()).direction().unwrap_or(Direction::Egress);
+    let cover = cover(policy, direction);
     let own = taken.status.get_or_insert_default();
     let before = (own.rules.len(), own.uncovered.len());
     for rule in &late.rules {
         take_rule(own, rule, &cover);
     }
-    let mut items = late.uncovered.clone();
+    for rule in written::rules(&left.spec, direction) {
+        if is_unknown(&rule, &late.rules) && stands(&rule, &cover) == Some(false) {
+            take_item(&mut own.uncovered, item(&rule));
+        }
+    }
+    let mut items = late.uncovered;
     status::take_allowed(&cover, &mut items);
     for item in items {
         take_item(&mut own.uncovered, item);
@@ -45,23 +53,38 @@ pub(crate) fn take_over(
     let is_new = |one: &Condition| !known.iter().any(|own| own.type_ == one.type_);
     let new = condition::lasting(&late.conditions).into_iter().filter(is_new).collect();
     own.conditions = condition::set(&known, new, |_| false);
-    own.selector = own.selector.take().or(late.selector.clone());
-    own.learned_since = earlier(own.learned_since.take(), late.learned_since.clone());
-    own.last_new_rule = own.last_new_rule.take().or(late.last_new_rule.clone());
-    own.gaps = status::gaps(std::mem::take(&mut own.gaps), late.gaps.clone());
+    own.selector = own.selector.take().or(late.selector);
+    own.learned_since = earlier(own.learned_since.take(), late.learned_since);
+    own.last_new_rule = own.last_new_rule.take().or(late.last_new_rule);
+    own.gaps = status::gaps(std::mem::take(&mut own.gaps), late.gaps);
     taken.status = taken.status.filter(|status| {
         policy.status.is_some() || *status != WorkloadNetworkPolicyStatus::default()
     });
     taken
 }
 
-fn cover(policy: &WorkloadNetworkPolicy) -> Cover {
-    let direction = match Resource::from(policy.clone()).direction() {
-        Some(Direction::Ingress) => learn::Direction::Ingress,
-        Some(Direction::Egress) | None => learn::Direction::Egress,
+fn cover(policy: &WorkloadNetworkPolicy, direction: Direction) -> Cover {
+    let direction = match direction {
+        Direction::Ingress => learn::Direction::Ingress,
+        Direction::Egress => learn::Direction::Egress,
     };
     let namespace = policy.metadata.namespace.as_deref().unwrap_or_default();
     Cover::new(namespace, direction, policy.spec.kubernetes.as_ref(), policy.spec.istio.as_ref())
+}
+
+/// Whether the body has the rule; `None` where that cannot be told.
+fn stands(rule: &RuleEvidence, cover: &Cover) -> Option<bool> {
+    Meaning::of(rule).and_then(|meaning| meaning.stands(cover))
+}
+
+/// Whether no entry is evidence for the rule.
+fn is_unknown(rule: &RuleEvidence, entries: &[RuleEvidence]) -> bool {
+    let meaning = Meaning::of(rule);
+    let Some(peer) = meaning.as_ref().and_then(Meaning::peer) else { return false };
+    !entries.iter().any(|entry| {
+        (entry.protocol, entry.port, entry.end_port) == (rule.protocol, rule.port, rule.end_port)
+            && Meaning::of(entry).is_some_and(|known| known.is_for(peer))
+    })
 }
 
 fn take_rule(own: &mut WorkloadNetworkPolicyStatus, rule: &RuleEvidence, cover: &Cover) {
@@ -73,8 +96,7 @@ fn take_rule(own: &mut WorkloadNetworkPolicyStatus, rule: &RuleEvidence, cover: 
         );
         return;
     }
-    let stands = Meaning::of(rule).and_then(|meaning| meaning.stands(cover));
-    match stands {
+    match stands(rule, cover) {
         Some(false) if !rule.refused => take_item(&mut own.uncovered, item(rule)),
         Some(_) | None => own.rules.push(rule.clone()),
     }
@@ -103,7 +125,8 @@ fn raise(
 
 fn item(rule: &RuleEvidence) -> UncoveredPeer {
     let (peer, port, protocol, end_port) = rule_key(rule);
-    let key = format!("{peer:?} {port:?} {protocol} {end_port:?} late");
+    let selector = &rule.selector;
+    let key = format!("{peer:?} {port:?} {protocol} {end_port:?} {selector:?} late");
     let mut notes = rule.notes.clone();
     notes.extend(rule.end_port.map(|last| format!("ports up to {last}")));
     notes.push("learned while the proposal became a policy".to_owned());

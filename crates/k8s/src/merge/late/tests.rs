@@ -70,6 +70,20 @@ fn a_rule_that_was_refused_stays_refused() {
     assert!(taken.status.unwrap().rules[0].refused);
 }
 
+/// The agent ended between the write of the spec and that of the status.
+#[test]
+fn a_rule_without_evidence_is_uncovered_too() {
+    let mut left = proposal("cache:6379 db:5432");
+    left.status = proposal("db:5432").status;
+    let policy = policy("db:5432");
+    let taken = take_over(&policy, &left);
+    let item = &taken.status.as_ref().unwrap().uncovered[0];
+    let expected = (Some("shop"), Some(6379), UncoveredReason::Late);
+    assert_eq!((item.peer.namespace.as_deref(), item.port, item.reason), expected);
+    assert_eq!(item.selector, serde_saphyr::from_str("matchLabels: {app: cache}").unwrap());
+    assert_eq!(take_over(&taken, &left), taken);
+}
+
 #[test]
 fn where_nothing_is_known_nothing_is_written() {
     let left = WorkloadNetworkPolicyProposal { status: None, ..proposal("db:5432") };

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use jiff::SignedDuration;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use netenf_api::{AcknowledgedViolation, WorkloadNetworkPolicy, WorkloadNetworkPolicyProposal};
 
-use super::{Document, Kind, Native, Resource, Step};
+use super::{Document, Kind, Native, Resource, Step, now};
 
 /// Under what an object is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,12 +22,22 @@ pub(super) struct Server {
     /// Counts up with each write; UIDs are made of it too.
     version: u64,
     pub(super) exported: Vec<AcknowledgedViolation>,
+    /// Seconds that have passed; a write takes one.
+    seconds: i64,
 }
 
 /// The server refused a write.
 struct Refused;
 
 impl Server {
+    pub(super) fn now(&self) -> Time {
+        Time(now().0 + SignedDuration::from_secs(self.seconds))
+    }
+
+    pub(super) fn wait_for_an_hour(&mut self) {
+        self.seconds += 3_600;
+    }
+
     pub(super) fn proposal(&self) -> Option<WorkloadNetworkPolicyProposal> {
         match self.objects.get(&Sort::Proposal) {
             Some(Document::Ours(Resource::Proposal(proposal))) => Some((**proposal).clone()),
@@ -129,10 +140,11 @@ impl Server {
         if self.objects.contains_key(&sort(&document)) {
             return Err(Refused);
         }
-        let mut document = without_status(document);
+        let (created, mut document) = (self.now(), without_status(document));
         let metadata = metadata_mut(&mut document);
         metadata.uid = Some(format!("uid-{}", self.version + 1));
         metadata.generation = Some(1);
+        metadata.creation_timestamp = Some(created);
         self.write(document);
         self.collect();
         Ok(())
@@ -152,6 +164,7 @@ impl Server {
 
     fn write(&mut self, mut document: Document) {
         self.version += 1;
+        self.seconds += 1;
         metadata_mut(&mut document).resource_version = Some(self.version.to_string());
         self.objects.insert(sort(&document), document);
     }
