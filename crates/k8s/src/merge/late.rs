@@ -3,7 +3,8 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use netenf_api::{
     Direction, RuleEvidence, UncoveredPeer, UncoveredReason, WorkloadNetworkPolicy,
-    WorkloadNetworkPolicyProposal, WorkloadNetworkPolicyStatus,
+    WorkloadNetworkPolicyProposal, WorkloadNetworkPolicyProposalStatus,
+    WorkloadNetworkPolicyStatus,
 };
 use netenf_learn as learn;
 use netenf_learn::name::short_hash;
@@ -26,11 +27,31 @@ pub(crate) fn take_over(
     left: &WorkloadNetworkPolicyProposal,
 ) -> WorkloadNetworkPolicy {
     let mut taken = policy.clone();
-    let late = left.status.clone().unwrap_or_default();
+    let status = taken.status.get_or_insert_default();
+    let before = (status.rules.len(), status.uncovered.len());
+    take_rules(policy, left, status);
+    // An order that somebody chose is no reason to write.
+    if before != (status.rules.len(), status.uncovered.len()) {
+        status.rules.sort_by_cached_key(rule_key);
+        status::sort_items(&mut status.uncovered);
+    }
+    if let Some(late) = left.status.clone() {
+        take_rest(status, late);
+    }
+    taken.status = taken.status.filter(|status| {
+        policy.status.is_some() || *status != WorkloadNetworkPolicyStatus::default()
+    });
+    taken
+}
+
+fn take_rules(
+    policy: &WorkloadNetworkPolicy,
+    left: &WorkloadNetworkPolicyProposal,
+    own: &mut WorkloadNetworkPolicyStatus,
+) {
     let direction = Resource::from(policy.clone()).direction().unwrap_or(Direction::Egress);
     let cover = cover(policy, direction);
-    let own = taken.status.get_or_insert_default();
-    let before = (own.rules.len(), own.uncovered.len());
+    let late = left.status.clone().unwrap_or_default();
     for rule in &late.rules {
         take_rule(own, rule, &cover);
     }
@@ -44,11 +65,10 @@ pub(crate) fn take_over(
     for item in items {
         take_item(&mut own.uncovered, item);
     }
-    // An order that somebody chose is no reason to write.
-    if before != (own.rules.len(), own.uncovered.len()) {
-        own.rules.sort_by_cached_key(rule_key);
-        status::sort_items(&mut own.uncovered);
-    }
+}
+
+/// Takes what is known beside rules. What the policy says of itself stays.
+fn take_rest(own: &mut WorkloadNetworkPolicyStatus, late: WorkloadNetworkPolicyProposalStatus) {
     let known = std::mem::take(&mut own.conditions);
     let is_new = |one: &Condition| !known.iter().any(|own| own.type_ == one.type_);
     let new = condition::lasting(&late.conditions).into_iter().filter(is_new).collect();
@@ -57,10 +77,6 @@ pub(crate) fn take_over(
     own.learned_since = earlier(own.learned_since.take(), late.learned_since);
     own.last_new_rule = own.last_new_rule.take().or(late.last_new_rule);
     own.gaps = status::gaps(std::mem::take(&mut own.gaps), late.gaps);
-    taken.status = taken.status.filter(|status| {
-        policy.status.is_some() || *status != WorkloadNetworkPolicyStatus::default()
-    });
-    taken
 }
 
 fn cover(policy: &WorkloadNetworkPolicy, direction: Direction) -> Cover {
@@ -112,6 +128,7 @@ fn take_item(items: &mut Vec<UncoveredPeer>, item: UncoveredPeer) {
     }
 }
 
+/// Number of connections, first and last time.
 type Seen = (i64, Option<Time>, Option<Time>);
 
 fn raise(

@@ -231,9 +231,12 @@ proptest! {
             let steps = plan(&server, turn.controller);
             if let Some(person) = turn.between {
                 act(&mut server, person);
-                // What a person takes away is theirs to lose.
-                if matches!(person, Person::DeletePolicy | Person::Refuse) {
-                    seen = ports(&server);
+                // What a person takes away is theirs to lose. With a policy goes what its promotion left over,
+                // which may be on its way out by then.
+                match person {
+                    Person::DeletePolicy => seen.clear(),
+                    Person::Refuse => seen = ports(&server),
+                    _ => {}
                 }
             }
             let others = server.foreign();

@@ -187,7 +187,7 @@ impl Native {
     /// The object, controlled by `policy`: it goes when the policy goes, and the policy's controller alone
     /// writes it. A policy that no API server stored owns nothing.
     #[must_use]
-    pub fn owned_by(mut self, policy: &WorkloadNetworkPolicy) -> Self {
+    pub(crate) fn owned_by(mut self, policy: &WorkloadNetworkPolicy) -> Self {
         let owner = policy.metadata.uid.as_ref().map(|uid| OwnerReference {
             api_version: format!("{GROUP}/{VERSION}"),
             kind: Kind::Policy.as_str().to_owned(),
