@@ -29,6 +29,8 @@ words! {
         OtherBackend = "OtherBackend",
         /// An object that is not ours has the name of the native object.
         ForeignObject = "ForeignObject",
+        /// The API server refused a write, such as by an admission policy or a quota.
+        Refused = "Refused",
         /// No other object has the name of the native object.
         NameFree = "NameFree",
         /// The policy reports and blocks nothing.

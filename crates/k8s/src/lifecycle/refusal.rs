@@ -45,6 +45,12 @@ pub enum Reason {
     /// The selector of an `AuthorizationPolicy` knows labels only.
     #[error("its selector has matchExpressions, which an AuthorizationPolicy does not know")]
     MatchExpressions,
+    /// Istio takes no ranges and no names of ports.
+    #[error("{port:?} is no port of an AuthorizationPolicy")]
+    IstioPort {
+        /// The port as it is written.
+        port: String,
+    },
     /// Protecting without any rule denies everything.
     #[error("it has no rule, so that protect would deny everything")]
     NoRules,
@@ -243,6 +249,7 @@ impl Reason {
             Self::MatchExpressions => {
                 "give the workload a selector of labels only; leaving the expressions out would widen the policy"
             }
+            Self::IstioPort { .. } => "write each port as a number from 1 to 65535",
             Self::NoRules => {
                 "learn longer, allow what is uncovered, or give --deny-all to deny everything"
             }

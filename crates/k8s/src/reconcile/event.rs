@@ -42,6 +42,7 @@ impl EventKind {
             StateReason::InvalidSpec
             | StateReason::OtherBackend
             | StateReason::ForeignObject
+            | StateReason::Refused
             | StateReason::NoEnforcer
             | StateReason::EnforcerUnknown
             | StateReason::DriftReverted

@@ -36,6 +36,9 @@ pub struct Policy<'a> {
     pub backend: Backend,
     /// What enforces it.
     pub enforcer: Enforcer,
+    /// What the API server said when it refused the last write of the native object for good, and not only
+    /// because the object had changed.
+    pub refused: Option<&'a str>,
     /// The time.
     pub now: &'a Time,
 }
@@ -63,18 +66,20 @@ enum Found<'a> {
 
 /// What to do about a policy: its native object is brought to what its spec and mode say, then its status
 /// says what holds. Where both are as they should be there is nothing to do (W27); nor where the policy is
-/// being deleted, since the garbage collector takes what it owns.
+/// being deleted, since the garbage collector takes what it owns. A write that was refused is told before it is
+/// tried again, because a plan ends where it is refused (W24).
 pub fn policy(facts: &Policy<'_>) -> Vec<Step> {
     if facts.policy.metadata.deletion_timestamp.is_some() {
         return Vec::new();
     }
     let (wanted, found) = (facts.wanted(), facts.found());
     let write = object::step(&wanted, found, facts.policy.spec.mode);
+    let status = facts.status_steps(&finding::all(facts, &wanted, found));
+    if facts.refused.is_some() && !status.is_empty() {
+        return status;
+    }
     let drift = facts.drift(write.as_ref());
-    let mut steps: Vec<Step> = write.into_iter().collect();
-    steps.extend(facts.status_steps(&finding::all(facts, &wanted, found)));
-    steps.extend(drift);
-    steps
+    write.into_iter().chain(status).chain(drift).collect()
 }
 
 /// Why a policy cannot be enforced as it is written, or the object that does. What lowering tells of a peer
@@ -82,10 +87,14 @@ pub fn policy(facts: &Policy<'_>) -> Vec<Step> {
 /// out.
 pub(super) fn rendered(policy: &WorkloadNetworkPolicy) -> Result<Option<Native>, String> {
     let native = render::native(policy).map_err(|refusal| told(&refusal))?;
-    let Some(body) = policy.spec.kubernetes.as_ref() else { return Ok(native) };
     let key = key(policy);
-    let diagnostics =
-        lower::network_policy(Kind::Policy.as_str(), &key.namespace, &key.name, body).1;
+    let diagnostics = match (&policy.spec.kubernetes, &policy.spec.istio) {
+        (Some(body), _) => {
+            lower::network_policy(Kind::Policy.as_str(), &key.namespace, &key.name, body).1
+        }
+        (None, Some(body)) => lower::selector(&body.selector).1,
+        (None, None) => Vec::new(),
+    };
     match listed(&diagnostics) {
         Some(problem) => Err(problem),
         None => Ok(native),

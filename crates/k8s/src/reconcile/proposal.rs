@@ -24,6 +24,9 @@ pub struct Proposal<'a> {
     pub proposal: &'a WorkloadNetworkPolicyProposal,
     /// The policy of its namespace and name.
     pub policy: Option<&'a WorkloadNetworkPolicy>,
+    /// What the API server said when it refused to create the policy for good, and not only because it was
+    /// there.
+    pub refused: Option<&'a str>,
     /// The time.
     pub now: &'a Time,
 }
@@ -113,10 +116,16 @@ impl Proposal<'_> {
             Ok(policy) => policy,
             Err(refusal) => return self.refuse(reason(&refusal.reason), told(&refusal)),
         };
-        match rendered(&policy) {
-            Ok(_) => promotion(self.proposal, policy, mode),
-            Err(problem) => self.refuse(StateReason::InvalidSpec, problem),
+        if let Err(problem) = rendered(&policy) {
+            return self.refuse(StateReason::InvalidSpec, problem);
         }
+        // It is told before it is tried again: a plan ends where it is refused.
+        let told = self.refused.map(|why| {
+            let message = format!("the API server refused the policy and is asked again: {why}");
+            self.refuse(StateReason::Refused, message)
+        });
+        told.filter(|steps| !steps.is_empty())
+            .unwrap_or_else(|| promotion(self.proposal, policy, mode))
     }
 
     fn refuse(&self, reason: StateReason, message: String) -> Vec<Step> {

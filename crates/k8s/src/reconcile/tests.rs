@@ -98,13 +98,14 @@ fn plan(server: &Server, controller: Controller) -> Vec<Step> {
     let (stored, own, native) = (server.proposal(), server.policy(), server.native());
     match (controller, &stored, &own) {
         (Controller::Proposal, Some(stored), _) => {
-            proposal(&Proposal { proposal: stored, policy: own.as_ref(), now: &now })
+            proposal(&Proposal { proposal: stored, policy: own.as_ref(), refused: None, now: &now })
         }
         (Controller::Policy, _, Some(own)) => policy(&Policy {
             policy: own,
             native: native.as_ref(),
             backend: Backend::Kubernetes,
             enforcer: Enforcer::Present,
+            refused: None,
             now: &now,
         }),
         (Controller::Acknowledge, _, Some(own)) => acknowledge(own, &now),
@@ -357,11 +358,13 @@ fn an_object_without_anything_is_no_danger() {
         native: None,
         backend: Backend::Kubernetes,
         enforcer: Enforcer::Unknown,
+        refused: None,
         now: &now(),
     };
     assert_eq!(policy(&facts).len(), 2);
     let mut proposal_ = learned_proposal();
     proposal_.metadata = policy_.metadata.clone();
-    let facts = Proposal { proposal: &proposal_, policy: Some(&policy_), now: &now() };
+    let facts =
+        Proposal { proposal: &proposal_, policy: Some(&policy_), refused: None, now: &now() };
     assert_eq!(proposal(&facts), []);
 }

@@ -5,6 +5,7 @@
 //! server stores, so that comparing it with what is stored shows what somebody changed.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU16;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use netenf_api::istio::IstioWorkloadSelector;
@@ -76,6 +77,10 @@ fn authorization(body: &IstioPolicySpec) -> Result<AuthorizationPolicySpec, Reas
     let selector = &body.selector;
     if selector.match_expressions.as_ref().is_some_and(|expressions| !expressions.is_empty()) {
         return Err(Reason::MatchExpressions);
+    }
+    let ports = body.rules.iter().flat_map(|rule| &rule.to).flat_map(|to| &to.operation.ports);
+    if let Some(port) = ports.into_iter().find(|port| port.parse::<NonZeroU16>().is_err()) {
+        return Err(Reason::IstioPort { port: port.clone() });
     }
     Ok(AuthorizationPolicySpec {
         selector: Some(IstioWorkloadSelector {

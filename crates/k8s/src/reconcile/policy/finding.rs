@@ -22,7 +22,10 @@ fn ready(facts: &Policy<'_>, wanted: &Wanted, found: Found<'_>) -> Finding {
             (Holds::False, StateReason::ForeignObject, foreign(facts))
         }
         (Wanted::Object(_), Found::Nothing | Found::Own(_)) | (Wanted::Nothing, _) => {
-            (Holds::True, StateReason::Valid, "the spec is valid".to_owned())
+            match facts.refused {
+                Some(why) => (Holds::False, StateReason::Refused, refused(facts, why)),
+                None => (Holds::True, StateReason::Valid, "the spec is valid".to_owned()),
+            }
         }
     };
     Finding { type_: ConditionType::Ready, holds, reason, message }
@@ -48,7 +51,10 @@ fn enforced(facts: &Policy<'_>, wanted: &Wanted, found: Found<'_>) -> Finding {
         (Wanted::Last { .. }, Mode::Protect) => {
             (Holds::False, StateReason::InvalidSpec, last(kind, found))
         }
-        (Wanted::Nothing | Wanted::Object(_), Mode::Protect) => by_enforcer(facts.enforcer, kind),
+        (Wanted::Nothing | Wanted::Object(_), Mode::Protect) => match facts.refused {
+            Some(why) => (Holds::False, StateReason::Refused, refused(facts, why)),
+            None => by_enforcer(facts.enforcer, kind),
+        },
     };
     Finding { type_: ConditionType::Enforced, holds, reason, message }
 }
@@ -105,6 +111,10 @@ fn other_backend(facts: &Policy<'_>) -> String {
          or write one for {}",
         facts.policy.spec.backend, facts.backend, facts.backend
     )
+}
+
+fn refused(facts: &Policy<'_>, why: &str) -> String {
+    format!("the API server refused the {} and is asked again: {why}", facts.kind())
 }
 
 fn foreign(facts: &Policy<'_>) -> String {

@@ -19,7 +19,7 @@ fn plan(own: &WorkloadNetworkPolicy, native: Option<&Native>) -> Vec<String> {
 
 fn steps(own: &WorkloadNetworkPolicy, native: Option<&Native>) -> Vec<Step> {
     let (backend, enforcer) = (own.spec.backend, Enforcer::Present);
-    policy(&Policy { policy: own, native, backend, enforcer, now: &now() })
+    policy(&Policy { policy: own, native, backend, enforcer, refused: None, now: &now() })
 }
 
 const MONITORING: &str =
@@ -178,6 +178,7 @@ fn a_policy_of_another_backend_is_left_alone(
         native: native.as_ref(),
         backend: KUBERNETES,
         enforcer: Enforcer::Present,
+        refused: None,
         now: &now(),
     };
     let status = format!(
@@ -192,10 +193,44 @@ fn a_policy_of_another_backend_is_left_alone(
 #[case::present(Enforcer::Present, "True/Protecting")]
 fn without_an_enforcer_nothing_is_enforced(#[case] enforcer: Enforcer, #[case] expected: &str) {
     let own = written(KUBERNETES, Mode::Protect);
-    let facts = Policy { policy: &own, native: None, backend: KUBERNETES, enforcer, now: &now() };
+    let facts = Policy {
+        policy: &own,
+        native: None,
+        backend: KUBERNETES,
+        enforcer,
+        refused: None,
+        now: &now(),
+    };
     let status =
         format!("status of policy Conflict=False/NameFree Enforced={expected} Ready=True/Valid");
     assert_eq!(told(&policy(&facts))[..2], ["create NetworkPolicy".to_owned(), status]);
+}
+
+/// W24: what the API server refuses is told, once, and tried again.
+#[test]
+fn a_refused_write_is_told_before_it_is_tried_again() {
+    let mut own = written(KUBERNETES, Mode::Protect);
+    let refused = |own: &WorkloadNetworkPolicy| {
+        policy(&Policy {
+            policy: own,
+            native: None,
+            backend: KUBERNETES,
+            enforcer: Enforcer::Present,
+            refused: Some("exceeded quota"),
+            now: &now(),
+        })
+    };
+    let first = refused(&own);
+    let status =
+        "status of policy Conflict=False/NameFree Enforced=False/Refused Ready=False/Refused";
+    assert_eq!(told(&first), [status, "Warning Refused"]);
+    let Some(Step::ReplaceStatus(Resource::Policy(written))) = first.first() else {
+        unreachable!()
+    };
+    own.status = written.status.clone();
+    assert_eq!(told(&refused(&own)), ["create NetworkPolicy"]);
+    let healed = ["create NetworkPolicy", PROTECTING, "Normal Valid", "Normal Protecting"];
+    assert_eq!(plan(&own, None), healed);
 }
 
 fn spoiled(backend: Backend, mode: Mode, body: Value) -> WorkloadNetworkPolicy {
@@ -217,6 +252,9 @@ fn spoiled(backend: Backend, mode: Mode, body: Value) -> WorkloadNetworkPolicy {
     "ingress": [{"from": [{"ipBlock": {"cidr": "10.0.0.0/33"}}]}]}), "\"10.0.0.0/33\" is no CIDR")]
 #[case::unknown_operator(KUBERNETES, json!({"podSelector": {"matchExpressions": [{"key": "app", "operator": "Is"}]}}),
     "operator \"Is\" is not known")]
+#[case::no_label(ISTIO, json!({"selector": {"matchLabels": {"app": "no label"}}}), "is no label")]
+#[case::range_of_ports(ISTIO, json!({"selector": {"matchLabels": {"app": "web"}},
+    "rules": [{"to": [{"operation": {"ports": ["8000-8010"]}}]}]}), "\"8000-8010\" is no port")]
 #[case::expressions_w6(ISTIO, json!({"selector": {"matchLabels": {"app": "web"},
     "matchExpressions": [{"key": "tier", "operator": "Exists"}]}}), "matchExpressions")]
 fn an_invalid_spec_changes_nothing(
@@ -262,6 +300,7 @@ fn a_condition_tells_since_when_and_of_which_generation() {
         native: None,
         backend: KUBERNETES,
         enforcer: Enforcer::Present,
+        refused: None,
         now: &later,
     };
     let status = policy(&facts).into_iter().find_map(|step| match step {

@@ -31,7 +31,7 @@ fn existing(from: Option<&str>, seconds: i64) -> WorkloadNetworkPolicy {
 }
 
 fn plan(own: &WorkloadNetworkPolicyProposal, policy: Option<&WorkloadNetworkPolicy>) -> Vec<Step> {
-    proposal(&Proposal { proposal: own, policy, now: &now() })
+    proposal(&Proposal { proposal: own, policy, refused: None, now: &now() })
 }
 
 const NAME: &str = "deployment-web-egress";
@@ -110,6 +110,23 @@ fn a_refused_promotion_is_told_once_and_heals() {
     assert_eq!(plan(&own, None), []);
     own.metadata.labels = None;
     assert_eq!(told(&plan(&own, None)), ["status of proposal"]);
+}
+
+/// W24: what the API server refuses is told, once, and tried again.
+#[test]
+fn a_policy_that_is_refused_is_told_before_it_is_tried_again() {
+    let mut own = labelled(Some("monitor"));
+    let refused = |own: &WorkloadNetworkPolicyProposal| {
+        let refused = Some("denied by a webhook");
+        proposal(&Proposal { proposal: own, policy: None, refused, now: &now() })
+    };
+    let first = refused(&own);
+    assert_eq!(told(&first), ["status of proposal Promoted=False/Refused", "Warning Refused"]);
+    let Some(Step::ReplaceStatus(Resource::Proposal(written))) = first.first() else {
+        unreachable!()
+    };
+    own.status = written.status.clone();
+    assert_eq!(told(&refused(&own)), PROMOTED);
 }
 
 /// A demotion writes the proposal first and deletes the policy then; who takes it for a left over one in
