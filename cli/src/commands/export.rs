@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use k8s_openapi::api::networking::v1::NetworkPolicy;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use netenf_api::istio::IstioWorkloadSelector;
-use netenf_api::{AuthorizationPolicy, AuthorizationPolicySpec, Mode, WorkloadNetworkPolicy, key};
+use netenf_api::{Mode, WorkloadNetworkPolicy};
+use netenf_k8s::render;
 use netenf_store::{Resource, Stored};
 
 use crate::args::Global;
@@ -128,18 +126,6 @@ impl Args {
     }
 }
 
-fn metadata(policy: &WorkloadNetworkPolicy) -> ObjectMeta {
-    let labels = policy.metadata.labels.clone().unwrap_or_default();
-    let labels: std::collections::BTreeMap<String, String> =
-        labels.into_iter().filter(|(label, _)| !label.starts_with(netenf_api::GROUP)).collect();
-    ObjectMeta {
-        name: policy.metadata.name.clone(),
-        namespace: policy.metadata.namespace.clone(),
-        labels: (!labels.is_empty()).then_some(labels),
-        ..ObjectMeta::default()
-    }
-}
-
 fn wnp(mut policy: WorkloadNetworkPolicy) -> Result<File, CommandError> {
     policy.status = None;
     let object = Resource::from(policy);
@@ -149,39 +135,12 @@ fn wnp(mut policy: WorkloadNetworkPolicy) -> Result<File, CommandError> {
 }
 
 fn native(policy: &WorkloadNetworkPolicy) -> Result<Option<File>, CommandError> {
-    let protects = policy.spec.mode == Mode::Protect;
-    let mut metadata = metadata(policy);
-    let (namespace, name) =
-        (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default());
-    if let Some(spec) = &policy.spec.kubernetes {
-        if !protects {
-            return Ok(None);
-        }
-        let object = NetworkPolicy { metadata, spec: Some(spec.clone()) };
-        return Ok(Some(File {
-            name: format!("{namespace}.{name}.networkpolicy.yaml"),
-            text: output::yaml_value(&object)?,
-        }));
-    }
-    let Some(spec) = &policy.spec.istio else { return Ok(None) };
-    if spec.selector.match_expressions.as_ref().is_some_and(|expressions| !expressions.is_empty()) {
-        return Err(CommandError::no(format!("{namespace}/{name} cannot be written: an AuthorizationPolicy knows no matchExpressions"))
-            .hint("give the workload a selector of labels only; leaving the expressions out would widen the policy"));
-    }
-    if !protects {
-        metadata.annotations = Some([(key::ISTIO_DRY_RUN.to_owned(), "true".to_owned())].into());
-    }
-    let selector = IstioWorkloadSelector {
-        match_labels: spec.selector.match_labels.clone().unwrap_or_default(),
-    };
-    let spec = AuthorizationPolicySpec {
-        selector: Some(selector),
-        rules: spec.rules.clone(),
-        ..AuthorizationPolicySpec::default()
-    };
-    let object = AuthorizationPolicy { metadata, spec };
+    let Some(object) = render::native(policy)? else { return Ok(None) };
+    let part = |text: &Option<String>| text.clone().unwrap_or_default();
+    let (namespace, name) = (part(&object.metadata.namespace), part(&object.metadata.name));
+    let kind = object.kind.as_str().to_ascii_lowercase();
     Ok(Some(File {
-        name: format!("{namespace}.{name}.authorizationpolicy.yaml"),
+        name: format!("{namespace}.{name}.{kind}.yaml"),
         text: output::yaml_value(&object)?,
     }))
 }

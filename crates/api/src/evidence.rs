@@ -62,6 +62,8 @@ words! {
         Truncated = "Truncated",
         /// No rule can name the protocol, such as ICMP.
         Protocol = "Protocol",
+        /// It was learned while the proposal became a policy, whose rules a person had chosen by then.
+        Late = "Late",
     }
 }
 

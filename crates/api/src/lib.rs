@@ -9,6 +9,7 @@
 //! and an empty list are the same, and `null` is no value of any field.
 
 pub mod backend;
+pub mod condition;
 pub mod evidence;
 pub mod istio;
 pub mod key;
@@ -21,6 +22,7 @@ mod schema;
 mod word;
 
 pub use backend::{Backend, Mode};
+pub use condition::{ConditionType, StateReason};
 pub use evidence::{
     Example, Gap, Provenance, RuleEvidence, Suggestion, UncoveredPeer, UncoveredReason,
 };

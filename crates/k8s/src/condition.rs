@@ -124,11 +124,20 @@ pub(crate) fn is_true(conditions: &[Condition], type_: &str) -> bool {
     conditions.iter().any(|one| one.type_ == type_ && one.status == "True")
 }
 
-/// The conditions after learning: what learning says is what it says now, all else stays. Where a status
-/// stays, so does its time.
+/// The conditions after learning: what learning says is what it says now, all else stays.
 pub(crate) fn renewed(known: &[Condition], now: Vec<Condition>) -> Vec<Condition> {
-    let others = known.iter().filter(|one| !is_learned(one)).cloned();
-    let learned = now.into_iter().map(|one| {
+    set(known, now, is_learned)
+}
+
+/// The conditions with `now` in place of all that `are_ours`, sorted by type. "lastTransitionTime is the last
+/// time the condition transitioned from one status to another": where a status stays, so does its time.
+pub(crate) fn set(
+    known: &[Condition],
+    now: Vec<Condition>,
+    are_ours: impl Fn(&Condition) -> bool,
+) -> Vec<Condition> {
+    let others = known.iter().filter(|one| !are_ours(one)).cloned();
+    let ours = now.into_iter().map(|one| {
         let before = known.iter().find(|known| known.type_ == one.type_);
         match before.filter(|before| before.status == one.status) {
             Some(before) => {
@@ -137,7 +146,7 @@ pub(crate) fn renewed(known: &[Condition], now: Vec<Condition>) -> Vec<Condition
             None => one,
         }
     });
-    let mut all: Vec<Condition> = others.chain(learned).collect();
+    let mut all: Vec<Condition> = others.chain(ours).collect();
     all.sort_by(|a, b| a.type_.cmp(&b.type_));
     all
 }

@@ -17,6 +17,7 @@ pub mod monitor;
 pub mod object;
 pub mod preflight;
 pub mod reach;
+pub mod reconcile;
 pub mod render;
 pub mod time;
 

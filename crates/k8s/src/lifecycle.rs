@@ -30,7 +30,7 @@ mod refuse;
 mod resource;
 pub(crate) mod rule;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 mod wanted;
 
 pub use accept::{Selection, accept_uncovered};
@@ -38,6 +38,7 @@ pub use acknowledge::{
     Acknowledgement, Consumed, Rejected, acknowledge, consume_acknowledgements, unacknowledge,
 };
 pub use allow::{Allowed, Warning, allow};
+pub(crate) use body::check as check_body;
 pub use choice::Choice;
 pub use demote::{Demoted, Step, demote, demote_to};
 pub use history::{Record, Revision, Verb, rollback};

@@ -22,6 +22,7 @@ use crate::time::earlier;
 use crate::{lower, render};
 
 mod cover;
+mod late;
 mod limit;
 mod meaning;
 mod rule;
@@ -30,6 +31,7 @@ mod status;
 use cover::Cover;
 pub use cover::{istio_allows, network_policy_allows};
 pub(crate) use cover::{principal_matches, selects_all};
+pub(crate) use late::take_over;
 use limit::Room;
 
 /// Merges what is learned now into the stored proposal; `last` is the time of the newest observation.
@@ -240,4 +242,4 @@ fn last_new_rule(rules: &[RuleEvidence]) -> Option<Time> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

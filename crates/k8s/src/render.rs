@@ -25,6 +25,10 @@ use netenf_policy::{Operator, Selector};
 
 use crate::condition;
 
+mod native;
+
+pub use native::{Native, NativeKind, native};
+
 /// The label that Kubernetes puts on every namespace: its name.
 pub const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 /// The most ports in one rule: Cilium refuses more (case B16).

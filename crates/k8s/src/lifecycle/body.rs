@@ -9,7 +9,7 @@ use super::refusal::Reason;
 use super::resource::Resource;
 
 /// Whether the object can be a policy at all.
-pub(super) fn check(resource: &Resource) -> Result<(), Reason> {
+pub(crate) fn check(resource: &Resource) -> Result<(), Reason> {
     let backend = resource.backend();
     if backend == Backend::Istio && resource.direction() == Some(Direction::Egress) {
         return Err(Reason::IstioEgress);

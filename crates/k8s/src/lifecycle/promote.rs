@@ -8,6 +8,8 @@ use netenf_api::{
     key,
 };
 
+use netenf_learn::name::short_hash;
+
 use super::body;
 use super::refusal::{Reason, Refusal};
 use super::resource::Resource;
@@ -32,6 +34,9 @@ const APPLIED_BY: &[&str] = &[
     "meta.helm.sh/",
 ];
 
+/// The most characters of a label's value.
+const LONGEST_LABEL: usize = 63;
+
 /// The policy that `proposal` becomes in `mode`; `existing` is the policy of that name, if there is one.
 pub fn promote(
     proposal: &WorkloadNetworkPolicyProposal,
@@ -47,8 +52,9 @@ pub fn promote(
         spec: proposal.spec.to_policy_spec(mode),
         status: status(proposal),
     };
-    let name = proposal.metadata.name.clone().unwrap_or_default();
-    policy.metadata.labels.get_or_insert_default().insert(key::PROMOTED_FROM.to_owned(), name);
+    let name = proposal.metadata.name.as_deref().unwrap_or_default();
+    let labels = policy.metadata.labels.get_or_insert_default();
+    labels.insert(key::PROMOTED_FROM.to_owned(), link(name));
     Ok(policy)
 }
 
@@ -61,7 +67,19 @@ pub fn is_leftover(
     proposal.metadata.namespace == policy.metadata.namespace
         && proposal.metadata.name == policy.metadata.name
         && from.is_some()
-        && from == proposal.metadata.name.as_ref()
+        && from.cloned() == proposal.metadata.name.as_deref().map(link)
+}
+
+/// The value of the label `promoted-from`. A label holds 63 characters and a name up to 253 (W23): a longer
+/// one is cut and its hash follows. Nothing is looked up by it, since both objects have one name; it only says
+/// that the policy was promoted and not written by hand.
+fn link(name: &str) -> String {
+    if name.len() <= LONGEST_LABEL {
+        return name.to_owned();
+    }
+    let hash = short_hash(name);
+    let cut: String = name.chars().take(LONGEST_LABEL - hash.len() - 1).collect();
+    format!("{}-{hash}", cut.trim_end_matches(['.', '-']))
 }
 
 /// The policy in `mode`; acknowledgements stay, and note the mode that they were given in.

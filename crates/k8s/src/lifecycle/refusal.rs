@@ -42,6 +42,15 @@ pub enum Reason {
     /// Istio enforces inbound traffic only.
     #[error("the istio backend has no Egress: ztunnel enforces inbound traffic")]
     IstioEgress,
+    /// The selector of an `AuthorizationPolicy` knows labels only.
+    #[error("its selector has matchExpressions, which an AuthorizationPolicy does not know")]
+    MatchExpressions,
+    /// Istio takes no ranges and no names of ports.
+    #[error("{port:?} is no port of an AuthorizationPolicy")]
+    IstioPort {
+        /// The port as it is written.
+        port: String,
+    },
     /// Protecting without any rule denies everything.
     #[error("it has no rule, so that protect would deny everything")]
     NoRules,
@@ -213,7 +222,7 @@ pub(super) fn list(blocks: &[IpNet]) -> String {
 // === impl Refusal ===
 
 impl Refusal {
-    pub(super) fn new(step: &'static str, object: Key, reason: Reason) -> Self {
+    pub(crate) fn new(step: &'static str, object: Key, reason: Reason) -> Self {
         Self { step, object, reason: Box::new(reason) }
     }
 
@@ -237,6 +246,10 @@ impl Reason {
             Self::NoBody { .. } => "write the body that the backend names, or learn again",
             Self::EmptySelector => "name the workload's labels in the selector",
             Self::IstioEgress => "use the kubernetes backend for outbound traffic",
+            Self::MatchExpressions => {
+                "give the workload a selector of labels only; leaving the expressions out would widen the policy"
+            }
+            Self::IstioPort { .. } => "write each port as a number from 1 to 65535",
             Self::NoRules => {
                 "learn longer, allow what is uncovered, or give --deny-all to deny everything"
             }

@@ -7,7 +7,7 @@ use netenf_api::{WorkloadNetworkPolicy, WorkloadNetworkPolicyProposal};
 use super::resource::Resource;
 
 /// A proposal for web's egress: db on 5432 learned, an address outside and more uncovered.
-pub(super) fn proposal() -> WorkloadNetworkPolicyProposal {
+pub(crate) fn proposal() -> WorkloadNetworkPolicyProposal {
     serde_saphyr::from_str(PROPOSAL).unwrap()
 }
 
@@ -17,11 +17,11 @@ pub(super) fn istio_proposal() -> WorkloadNetworkPolicyProposal {
 }
 
 /// A policy for web's egress in monitor, with two violations and an acknowledged one.
-pub(super) fn policy() -> WorkloadNetworkPolicy {
+pub(crate) fn policy() -> WorkloadNetworkPolicy {
     serde_saphyr::from_str(POLICY).unwrap()
 }
 
-pub(super) fn time(text: &str) -> Time {
+pub(crate) fn time(text: &str) -> Time {
     Time(text.parse().unwrap())
 }
 

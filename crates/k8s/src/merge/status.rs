@@ -122,10 +122,15 @@ pub(super) fn uncovered(
             None => merged.push(item),
         }
     }
-    merged.sort_by(|a, b| {
+    sort_items(&mut merged);
+    (merged, told)
+}
+
+/// The order of items in an object.
+pub(super) fn sort_items(items: &mut [UncoveredPeer]) {
+    items.sort_by(|a, b| {
         (a.reason, &a.peer, a.port, &a.id).cmp(&(b.reason, &b.peer, b.port, &b.id))
     });
-    (merged, told)
 }
 
 /// What stands for all items that are not listed.

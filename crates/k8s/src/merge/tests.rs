@@ -16,7 +16,7 @@ mod decision;
 mod limit;
 
 /// A proposal of egress of shop/web to the workloads `name:port`, whose pods have the label app=name.
-fn learned(rules: &str) -> Proposal {
+pub(crate) fn learned(rules: &str) -> Proposal {
     let evidence: Vec<Evidence> = rules.split_whitespace().map(evidence).collect();
     let mut proposal = Proposal {
         subject: Workload::new("shop", "Deployment", "web"),

@@ -71,6 +71,21 @@ fn from(name: Option<&str>) -> WorkloadNetworkPolicy {
     policy
 }
 
+/// W23: names have up to 253 characters, and a label holds 63.
+#[rstest]
+#[case::as_it_is("deployment-web-egress".to_owned(), "deployment-web-egress".to_owned())]
+#[case::the_longest_label("n".repeat(63), "n".repeat(63))]
+#[case::too_long("n".repeat(253), format!("{}-1f2036e5", "n".repeat(54)))]
+#[case::no_dash_before_the_hash(format!("{}-{}", "n".repeat(53), "x".repeat(20)), format!("{}-790fc674", "n".repeat(53)))]
+fn a_name_of_any_length_can_be_promoted(#[case] name: String, #[case] link: String) {
+    let mut proposal = proposal();
+    proposal.metadata.name = Some(name);
+    let policy = promote(&proposal, Mode::Monitor, None, WithoutRules::Refuse).unwrap();
+    assert_eq!(policy.metadata.labels.as_ref().unwrap()[key::PROMOTED_FROM], link);
+    assert!(netenf_learn::name::is_label(key::PROMOTED_FROM, &link));
+    assert!(is_leftover(&proposal, &policy));
+}
+
 #[test]
 fn a_refusal_names_object_cause_and_next_step() {
     let existing = from(None);
