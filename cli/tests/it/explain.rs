@@ -222,8 +222,8 @@ fn what_has_no_pods_is_an_error() {
     insta::assert_snapshot!(environment.run("explain shop/job/run --cluster-state partly.yaml"), @"
     exit 1
     ----- stderr -----
-    error: nothing tells of pods of shop/job/run that run or may run
-    hint: give the cluster's objects with --cluster-state
+    error: all pods of shop/job/run have finished
+    hint: a pod that has finished owns no address: no policy is asked about it
     ");
 }
 

@@ -343,8 +343,5 @@ fn a_state_that_knows_nobody_is_no_false_all_clear() {
     ----- stderr -----
     18 received: 6 learned, 0 uncovered, 6 skipped, 6 violations, 0 errors; 0 lost by the source
     skipped: 6 Reply
-    warning: --cluster-state knows none of the 3 workloads of this recording: those in namespaces of its objects get no rules, and policies are asked about the labels that flows tell
-    hint: leave --cluster-state out, or give the objects of the cluster and the time of the recording:
-          kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices,netpol -A -o yaml > state.yaml
     ");
 }
