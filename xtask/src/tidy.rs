@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 /// Which of our crates each of them may depend on, outside of tests (ARCHITECTURE.md).
-pub const ARROWS: [(&str, &[&str]); 12] = [
+pub const ARROWS: [(&str, &[&str]); 13] = [
     ("netenf-policy", &[]),
     ("netenf-learn", &["netenf-policy"]),
     ("netenf-api", &[]),
@@ -15,6 +15,18 @@ pub const ARROWS: [(&str, &[&str]); 12] = [
     ("netenf-flows", &["netenf-learn"]),
     ("netenf-store", &["netenf-api", "netenf-k8s"]),
     ("netenf-cluster", &["netenf-api", "netenf-k8s"]),
+    (
+        "netenf-agent",
+        &[
+            "netenf-api",
+            "netenf-cluster",
+            "netenf-flows",
+            "netenf-k8s",
+            "netenf-learn",
+            "netenf-policy",
+            "netenf-proto",
+        ],
+    ),
     ("netenf-testkit", &[]),
     ("netenf-cluster-tests", &[]),
     (

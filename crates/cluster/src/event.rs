@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
-use kube::runtime::events::{Event, Recorder, Reporter};
+use kube::runtime::events::{Recorder, Reporter};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -13,7 +13,7 @@ use prometheus_client::registry::Registry;
 use tokio::sync::mpsc;
 use tokio::time::{interval, timeout};
 
-pub use kube::runtime::events::EventType;
+pub use kube::runtime::events::{Event, EventType};
 
 /// As many Events wait for their turn.
 const CAPACITY: usize = 256;

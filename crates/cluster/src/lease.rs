@@ -53,6 +53,7 @@ pub struct Candidacy {
 #[derive(Debug, Clone)]
 pub struct Leadership {
     until: watch::Receiver<Option<Instant>>,
+    trouble: watch::Receiver<Option<String>>,
 }
 
 /// Takes part in the election until it is released or dropped.
@@ -78,7 +79,13 @@ impl Default for Timing {
 impl Leadership {
     /// Of a process that runs alone.
     pub fn unopposed() -> Self {
-        Self { until: watch::channel(Some(Instant::now() + FAR)).1 }
+        let until = watch::channel(Some(Instant::now() + FAR)).1;
+        Self { until, trouble: watch::channel(None).1 }
+    }
+
+    /// Why it is not known who leads; `None` if this replica or another does.
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.borrow().clone()
     }
 
     /// Whether this process leads. To be asked before each write: nobody else can lead while it holds.
@@ -121,18 +128,20 @@ impl Elector {
         let leads = Gauge::default();
         registry.register("leader", "1 while this replica leads", leads.clone());
         let (sender, until) = watch::channel(None);
+        let (troubles, trouble) = watch::channel(Some("not asked for yet".to_owned()));
         let (release, released) = oneshot::channel();
         let campaign = Campaign {
             leases: Api::namespaced(client, &candidacy.namespace),
             election: Election::new(candidacy),
             timing: candidacy.timing,
             until: sender,
+            trouble: troubles,
             led: false,
             leads,
             writer,
         };
         let task = tokio::spawn(campaign.run(released));
-        (Self { task, release }, Leadership { until })
+        (Self { task, release }, Leadership { until, trouble })
     }
 
     /// Gives the record up, if this replica holds it, so that another need not wait for its end.
@@ -151,6 +160,7 @@ struct Campaign {
     election: Election,
     timing: Timing,
     until: watch::Sender<Option<Instant>>,
+    trouble: watch::Sender<Option<String>>,
     /// As of the last attempt.
     led: bool,
     leads: Gauge,
@@ -174,11 +184,15 @@ impl Campaign {
     /// One attempt to get or renew the record. What went wrong is tried again, and seen in the metrics.
     async fn attempt(&mut self) {
         let limit = self.timing.renew_deadline / 2;
-        match timeout(limit, self.ask()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::debug!(error = %chain(&*error), "the lease was not renewed"),
-            Err(_) => tracing::debug!("the API server did not answer about the lease in time"),
+        let trouble = match timeout(limit, self.ask()).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(chain(&*error)),
+            Err(_) => Some(format!("the API server did not answer in {} s", limit.as_secs())),
+        };
+        if let Some(trouble) = &trouble {
+            tracing::debug!(trouble, "the lease was not renewed");
         }
+        self.trouble.send_replace(trouble);
     }
 
     async fn ask(&mut self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {

@@ -1,5 +1,5 @@
 //! Work by key: each key waits at most once, is worked at by one worker at a time, and is tried again with
-//! growing pauses. [`Backlog`] decides, with the time as an argument; [`Queue`] lets workers wait for it.
+//! growing pauses. `Backlog` decides, with the time as an argument; [`Queue`] lets workers wait for it.
 
 use std::fmt::Debug;
 use std::hash::Hash;

@@ -75,13 +75,14 @@ pub enum State {
 /// How it stands with each kind.
 pub type States = BTreeMap<Kind, State>;
 
-/// Running watches. They end when this is dropped.
+/// Running watches.
 pub struct Watches {
     /// Changes, for the one owner of the index.
     pub changes: mpsc::Receiver<Change>,
     /// How it stands with each kind.
     pub states: watch::Receiver<States>,
-    _tasks: JoinSet<()>,
+    /// One task a kind. They end when this is dropped.
+    pub tasks: JoinSet<()>,
 }
 
 // === impl State ===
@@ -132,6 +133,6 @@ impl Watches {
         for kind in Kind::ALL {
             starter.start(kind);
         }
-        Self { changes, states, _tasks: starter.tasks }
+        Self { changes, states, tasks: starter.tasks }
     }
 }

@@ -26,7 +26,7 @@ const WATCH_SECONDS: u32 = 60;
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A kind that may not be read is asked for again after as long.
-const FORBIDDEN_PAUSE: Duration = Duration::from_mins(1);
+const FORBIDDEN_PAUSE: Duration = Duration::from_secs(30);
 
 /// A kind that is not served is asked for again after pauses that double from the first to the second. A
 /// changed definition begins anew: the server serves a kind a moment after it says so.

@@ -56,7 +56,7 @@ fn what_is_trimmed_tells_the_index_as_much(
     // Sorted by words, since the maps of an index have no order.
     let words = |objects: Vec<Object>| {
         let text = format!("{:?}", Index::of(objects));
-        let mut words: Vec<String> = text.split([' ', '{', '}']).map(str::to_owned).collect();
+        let mut words: Vec<String> = text.split([' ', ',', '{', '}']).map(str::to_owned).collect();
         words.sort();
         words
     };
