@@ -125,7 +125,7 @@ complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -s A
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -l from -d 'The end that opens the connection' -r
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -l to -d 'The other end, with its port after translation: END:PORT[/PROTOCOL], an IPv6 address in brackets' -r
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -s f -l filename -d 'Objects to judge by, policies too: a file, a folder or - (repeatable)' -r -F
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -s f -l filename -d 'Objects to judge by, policies too, in place of those of the same name in --cluster-state: a file, a folder or - (repeatable)' -r -F
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -l cluster-state -d 'The cluster\'s objects: a file, a folder or - (repeatable)' -r -F
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -s o -l output -d 'Output: json' -r -f -a "json\t'JSON'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -l dir -d 'Folder of YAML files to work on, one object a file' -r -f -a "(__fish_complete_directories)"
@@ -136,7 +136,7 @@ never\t'Never'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -l assume-protect -d 'Count our monitoring policies and proposals as if they protected'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -s A -l all-namespaces -d 'Work in all namespaces, whatever -n says'
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -s f -l filename -d 'Objects to judge by, policies too: a file, a folder or - (repeatable)' -r -F
+complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -s f -l filename -d 'Objects to judge by, policies too, in place of those of the same name in --cluster-state: a file, a folder or - (repeatable)' -r -F
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -l cluster-state -d 'The cluster\'s objects: a file, a folder or - (repeatable)' -r -F
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -s o -l output -d 'Output: json' -r -f -a "json\t'JSON'"
 complete -c kubectl-netenf -n "__fish_kubectl_netenf_using_subcommand explain" -l dir -d 'Folder of YAML files to work on, one object a file' -r -f -a "(__fish_complete_directories)"

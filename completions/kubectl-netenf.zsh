@@ -126,8 +126,8 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '--from=[The end that opens the connection]:END:_default' \
 '--to=[The other end, with its port after translation\: END\:PORT\[/PROTOCOL\], an IPv6 address in brackets]:END:PORT:_default' \
-'*-f+[Objects to judge by, policies too\: a file, a folder or - (repeatable)]:PLACE:_files' \
-'*--filename=[Objects to judge by, policies too\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'*-f+[Objects to judge by, policies too, in place of those of the same name in --cluster-state\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'*--filename=[Objects to judge by, policies too, in place of those of the same name in --cluster-state\: a file, a folder or - (repeatable)]:PLACE:_files' \
 '*--cluster-state=[The cluster'\''s objects\: a file, a folder or - (repeatable)]:PLACE:_files' \
 '-o+[Output\: json]:FORMAT:((json\:"JSON"))' \
 '--output=[Output\: json]:FORMAT:((json\:"JSON"))' \
@@ -146,8 +146,8 @@ never\:"Never"))' \
 ;;
 (explain)
 _arguments "${_arguments_options[@]}" : \
-'*-f+[Objects to judge by, policies too\: a file, a folder or - (repeatable)]:PLACE:_files' \
-'*--filename=[Objects to judge by, policies too\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'*-f+[Objects to judge by, policies too, in place of those of the same name in --cluster-state\: a file, a folder or - (repeatable)]:PLACE:_files' \
+'*--filename=[Objects to judge by, policies too, in place of those of the same name in --cluster-state\: a file, a folder or - (repeatable)]:PLACE:_files' \
 '*--cluster-state=[The cluster'\''s objects\: a file, a folder or - (repeatable)]:PLACE:_files' \
 '-o+[Output\: json]:FORMAT:((json\:"JSON"))' \
 '--output=[Output\: json]:FORMAT:((json\:"JSON"))' \

@@ -2,12 +2,18 @@
 //! everything that asks the index is asked from here.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use netenf_cluster::Kind;
 use netenf_cluster::lease::Leadership;
 use netenf_cluster::watch::Change;
 use netenf_k8s::Index;
+use netenf_learn::Timestamp;
 use tokio::sync::{mpsc, watch};
+use tokio::time::interval;
+
+/// How often what was deleted long ago is forgotten.
+const SWEEP: Duration = Duration::from_mins(1);
 
 /// What the loop holds.
 pub(crate) struct Controller {
@@ -33,13 +39,15 @@ impl Controller {
     /// Runs until `shutdown`, or until nothing can change any more.
     pub(crate) async fn run(&mut self, shutdown: impl Future<Output = ()>) {
         tokio::pin!(shutdown);
+        let mut sweep = interval(SWEEP);
         let mut leads = false;
         loop {
             tokio::select! {
                 change = self.changes.recv() => match change {
-                    Some(change) => self.take(change),
+                    Some(change) => self.take(change, now()),
                     None => return,
                 },
+                _ = sweep.tick() => self.index.forget(now()),
                 () = self.leadership.changed_from(leads) => {
                     leads = !leads;
                     tracing::info!(leads, "this replica {}", if leads { "leads" } else { "stands by" });
@@ -55,18 +63,16 @@ impl Controller {
         tracing::info!(workloads, "the controller stopped");
     }
 
-    fn take(&mut self, change: Change) {
+    /// Takes in what was told at `at`.
+    fn take(&mut self, change: Change, at: Timestamp) {
         match change {
             Change::Replaced(kind, objects) => {
                 tracing::debug!(%kind, objects = objects.len(), "listed");
-                for object in objects {
-                    self.index.apply(object);
-                }
+                self.index.replace(&kind.into(), objects, at);
                 self.pending.send_if_modified(|pending| pending.remove(&kind));
             }
             Change::Applied(object) => self.index.apply(object),
-            // The index forgets nothing yet.
-            Change::Deleted(_) => {}
+            Change::Deleted(object) => self.index.delete(&object, at),
             Change::Unreadable(it) => tracing::warn!(
                 kind = %it.kind, namespace = it.namespace, name = it.name, message = it.message,
                 "an object cannot be read and is left out; another version of the agent may have written it"
@@ -74,3 +80,11 @@ impl Controller {
         }
     }
 }
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(since.as_nanos().try_into().unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests;

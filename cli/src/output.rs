@@ -19,7 +19,7 @@ pub(crate) use ask::confirm;
 pub(crate) use escape::{escaped, escaped_json};
 pub(crate) use policy::{cluster_peer, cluster_ports, peers, ports};
 pub(crate) use table::Table;
-pub(crate) use transports::{json as transports_json, protocol_name, words as transports_words};
+pub(crate) use transports::{passing_json, passing_words, protocol_name};
 pub(crate) use wrap::{width, wrapped};
 
 static COLOUR: AtomicU8 = AtomicU8::new(0);

@@ -18,6 +18,7 @@ pub(crate) mod policies;
 mod progress;
 pub(crate) mod recording;
 pub(crate) mod select;
+pub(crate) mod service;
 pub(crate) mod state;
 pub(crate) mod store;
 pub(crate) mod traffic;
@@ -130,7 +131,8 @@ pub(crate) fn read_objects(
     for place in places {
         read_place(place, flag, &mut objects, &mut diagnostics)?;
     }
-    if objects.is_empty() && !places.is_empty() {
+    let is_broken = |object: &Object| matches!(object, Object::Broken { .. });
+    if objects.iter().all(is_broken) && !places.is_empty() {
         let first = diagnostics
             .first()
             .map_or(String::new(), |one| format!(": {}: {}", one.place, one.message));

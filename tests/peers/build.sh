@@ -70,7 +70,7 @@ mapfile -t programs < <(go list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}
 for number in "${!programs[@]}"; do
   echo "  $SECONDS s: go build ${programs[number]} ($((number + 1)) of ${#programs[@]})" >&2
   go build "${flags[@]}" -o "$part/" "${programs[number]}" >&2 &
-  until timeout 30 tail --pid=$! -f /dev/null; do echo "  $SECONDS s: still building" >&2; done
+  until timeout 30 tail --pid=$! -f /dev/null; do echo "  $SECONDS s: still building $name" >&2; done
   wait $!
 done
 if [ -f data.txt ]; then

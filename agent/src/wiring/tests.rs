@@ -1,5 +1,8 @@
+use std::collections::BTreeSet;
+
 use clap::Parser as _;
 use kube::{Client, Config};
+use netenf_cluster::Kind;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 
@@ -43,4 +46,26 @@ async fn every_metric_is_documented() {
         rows(&registry),
         "docs/metrics.md tells of other metrics than there are"
     );
+}
+
+/// The rules about kinds, each as `RESOURCE[.GROUP]`, in the way of [`Kind::resource`].
+fn readable_kinds() -> BTreeSet<String> {
+    let documents: Vec<serde_json::Value> =
+        serde_saphyr::from_multiple(include_str!("../../rbac.yaml")).unwrap();
+    let role = documents.iter().find(|it| it["kind"] == "ClusterRole").unwrap();
+    let rules = role["rules"].as_array().unwrap().iter();
+    let names = rules.flat_map(|rule| {
+        assert_eq!(rule["verbs"], serde_json::json!(["list", "watch"]), "{rule}");
+        let group = rule["apiGroups"][0].as_str().unwrap();
+        let resources = rule["resources"].as_array().unwrap().iter();
+        resources.map(move |it| format!("{}.{group}", it.as_str().unwrap()))
+    });
+    names.map(|name| name.trim_end_matches('.').to_owned()).collect()
+}
+
+#[test]
+fn the_agent_may_read_what_it_watches_and_nothing_else() {
+    let definitions = "customresourcedefinitions.apiextensions.k8s.io";
+    let watched = Kind::ALL.map(Kind::resource).into_iter().chain([definitions]);
+    assert_eq!(readable_kinds(), watched.map(str::to_owned).collect());
 }

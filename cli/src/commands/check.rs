@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
-use crate::output::{self, JsonOnly, count, escaped, painted, print};
+use crate::output::{self, JsonOnly, count, escaped, painted, print, protocol_name, tell};
 use crate::wiring::end::Pattern;
-use crate::wiring::policies::PolicyInput;
+use crate::wiring::place::word;
+use crate::wiring::policies::{Judged, PolicyInput};
 
 /// Check whether policies would allow a connection, and say why
 ///
@@ -19,7 +20,7 @@ use crate::wiring::policies::PolicyInput;
 /// policies of -f and --cluster-state count, and ours that protect; --assume-protect adds those that
 /// monitor, and proposals. An end is [NAMESPACE/]KIND/NAME, [NAMESPACE/]pod/NAME, node/NAME,
 /// namespace/NAME, an address, a range of addresses outside the cluster, a domain name, world, host or
-/// apiserver. Where an end is several pods, the connection must be allowed between all of them. Exits with
+/// apiserver; the other end may be [NAMESPACE/]svc/NAME too, or an address or name of a Service. Where an end is several pods, the connection must be allowed between all of them. Exits with
 /// 0 if it is allowed and with 1 if it is denied.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -48,30 +49,95 @@ pub(crate) struct Args {
 /// What is asked.
 struct Asked {
     from: Pattern,
-    to: Pattern,
+    /// The other end as a person wrote it, in full.
+    to: String,
     protocol: Protocol,
     port: u16,
+    /// Where it is, and on which ports after translation.
+    targets: Vec<(Pattern, u16)>,
 }
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let (end, port, protocol) = port(&args.to)?;
     let judged = args.input.read(global)?;
-    let (from, to) = (judged.pattern(&args.from, global)?, judged.pattern(end, global)?);
-    let asked = Asked { from, to, protocol, port };
-    let reach = judged.reach();
-    let (sources, destinations) =
-        (judged.ends(&asked.from, &reach)?, judged.ends(&asked.to, &reach)?);
-    let answer = reach.check(&sources, &destinations, (asked.protocol, asked.port));
-    let Some(answer) = answer else {
-        return Err(CommandError::no(format!("{} has no address", asked.to)));
-    };
+    let asked = Asked::new(&judged, global, args, (end, port, protocol))?;
+    let answer = asked.answer(&judged)?;
     print(&match args.output {
         None => text(&asked, &answer),
-        Some(JsonOnly::Json) => output::json(&as_json(&asked, &answer))?,
+        Some(JsonOnly::Json) => output::json(&as_json(&asked, &answer, &judged.left_out()))?,
     })?;
     let exit = if answer.denied == 0 { Exit::Done } else { Exit::No };
-    Ok(judged.session.as_ref().map_or(exit, |session| session.exit(exit)))
+    Ok(judged.exit(exit))
+}
+
+// === impl Asked ===
+
+impl Asked {
+    fn new(
+        judged: &Judged,
+        global: &Global,
+        args: &Args,
+        (end, port, protocol): (&str, u16, Protocol),
+    ) -> Result<Self, CommandError> {
+        let from = judged.pattern(&args.from, global)?;
+        let Some(service) = judged.service(end, global, (protocol, port))? else {
+            let to = judged.pattern(end, global)?;
+            let targets = vec![(to.clone(), port)];
+            return Ok(Self { from, to: to.to_string(), protocol, port, targets });
+        };
+        let name = protocol_name(protocol);
+        let words: Vec<String> = service
+            .backends
+            .iter()
+            .map(|(own, port)| format!("{port}/{name} of {}", word(own)))
+            .collect();
+        if words.is_empty() {
+            return Err(CommandError::no(format!(
+                "no pod is behind Service {} {port}/{name}",
+                service.service
+            ))
+            .hint("policies judge pods: give their objects with --cluster-state"));
+        }
+        tell(&escaped(&format!(
+            "note: Service {} {port}/{name} leads to {}",
+            service.service,
+            words.join(", ")
+        )));
+        let targets = service.backends.iter().map(|(own, port)| (Pattern::of(own), *port));
+        let to = service.service.replacen('/', "/service/", 1);
+        Ok(Self { from, to, protocol, port, targets: targets.collect() })
+    }
+
+    /// The answer for all targets: that of a denied one, if one is.
+    fn answer(&self, judged: &Judged) -> Result<Answer, CommandError> {
+        let reach = judged.reach();
+        let sources = judged.ends(&self.from, &reach)?;
+        let mut all: Option<Answer> = None;
+        for (target, port) in &self.targets {
+            let destinations = judged.ends(target, &reach)?;
+            let Some(answer) = reach.check(&sources, &destinations, (self.protocol, *port)) else {
+                continue;
+            };
+            all = Some(match all {
+                None => answer,
+                Some(known) => both(known, answer),
+            });
+        }
+        all.ok_or_else(|| {
+            CommandError::no(format!(
+                "no packet goes from {} to {}: they have no addresses of one family",
+                self.from, self.to
+            ))
+        })
+    }
+}
+
+/// The answer about the pairs of both.
+fn both(one: Answer, other: Answer) -> Answer {
+    let (pairs, denied) = (one.pairs + other.pairs, one.denied + other.denied);
+    let told = if one.denied == 0 && other.denied > 0 { other } else { one };
+    Answer { pairs, denied, ..told }
 }
 
 /// `END:PORT[/PROTOCOL]`.
@@ -132,7 +198,7 @@ pub(crate) fn decider(by: &Decider) -> String {
             let all: Vec<String> = policies.iter().map(object).collect();
             format!("no rule of {} allows it", all.join(", "))
         }
-        Decider::Default => "no policy applies: allowed by default".to_owned(),
+        Decider::Default => "no rule decides: allowed by default".to_owned(),
     }
 }
 
@@ -163,6 +229,7 @@ fn lack_words(lack: Lack) -> &'static str {
         Lack::Port => "not this port",
         Lack::Protocol => "not this protocol",
         Lack::Namespace => "not from or to this namespace",
+        Lack::Excepted => "its address is excepted",
         Lack::Peer => "not this peer",
         Lack::Understanding => "something in it is not understood",
     }
@@ -186,11 +253,11 @@ fn end(end: &End) -> String {
     }
 }
 
-fn as_json(asked: &Asked, answer: &Answer) -> Value {
+fn as_json(asked: &Asked, answer: &Answer, left_out: &[&str]) -> Value {
     let Explanation { egress, ingress } = &answer.explanation;
     json!({
         "from": asked.from.to_string(),
-        "to": asked.to.to_string(),
+        "to": asked.to,
         "port": asked.port,
         "protocol": output::protocol_name(asked.protocol),
         "verdict": verdict(answer.denied == 0),
@@ -198,6 +265,7 @@ fn as_json(asked: &Asked, answer: &Answer) -> Value {
         "ingress": finding_json(ingress),
         "pairs": answer.pairs,
         "denied": answer.denied,
+        "leftOut": left_out,
     })
 }
 

@@ -44,6 +44,9 @@ pub(crate) struct Args {
     output: Option<JsonOnly>,
 }
 
+/// How many nodes or names of a place are shown; programs are given all.
+const SHOWN: usize = 2;
+
 /// What holds for one workload.
 struct Explained {
     workload: Workload,
@@ -61,43 +64,45 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         let namespace = global.only_namespace();
         let wanted = |own: &Workload| namespace.is_none_or(|wanted| *own.namespace == *wanted);
         let links = reach.map(&judged.index, &all, wanted);
-        args.show_links(&links)?;
+        args.show_links(&judged, &links)?;
     } else {
         let named: BTreeSet<Workload> = args
             .workloads
             .iter()
             .map(|text| judged.parsed(text, global))
             .collect::<Result<_, _>>()?;
-        let explained: Vec<Explained> =
-            named.into_iter().map(|own| explain(&judged, &reach, &all, own)).collect();
+        let explained: Vec<Explained> = named
+            .into_iter()
+            .map(|own| explain(&judged, &reach, &all, own))
+            .collect::<Result<_, _>>()?;
         print(&match args.output {
             None => explained.iter().map(text).collect::<Vec<_>>().join("\n"),
             Some(JsonOnly::Json) => {
                 let items: Vec<Value> = explained.iter().map(as_json).collect();
-                output::json(&json!({ "items": items }))?
+                output::json(&json!({ "items": items, "leftOut": judged.left_out() }))?
             }
         })?;
     }
-    Ok(judged.session.as_ref().map_or(Exit::Done, |session| session.exit(Exit::Done)))
+    Ok(judged.exit(Exit::Done))
 }
 
 // === impl Args ===
 
 impl Args {
-    fn show_links(&self, links: &[Link]) -> Result<(), CommandError> {
+    fn show_links(&self, judged: &Judged, links: &[Link]) -> Result<(), CommandError> {
         if self.output == Some(JsonOnly::Json) {
             let items: Vec<Value> = links.iter().map(link_json).collect();
-            return print(&output::json(&json!({ "items": items }))?);
+            let left_out = judged.left_out();
+            return print(&output::json(&json!({ "items": items, "leftOut": left_out }))?);
         }
         if links.is_empty() {
             tell("nothing may talk to anything, or no workload is known");
             return Ok(());
         }
-        let mut table = Table::new(&["FROM", "TO", "PORTS", "PODS"]);
+        let mut table = Table::new(&["FROM", "TO", "PORTS"]);
         for link in links {
-            let pods = if link.is_partial { "some" } else { "all" };
-            let ports = output::transports_words(&link.transports);
-            table.row(vec![place(&link.source), place(&link.destination), ports, pods.to_owned()]);
+            let ports = output::passing_words(&link.passing);
+            table.row(vec![place(&link.source), place(&link.destination), ports]);
         }
         print(&table.text(true))
     }
@@ -108,8 +113,8 @@ fn explain(
     reach: &Reach<'_>,
     all: &[(Workload, Vec<End>)],
     workload: Workload,
-) -> Explained {
-    let own = judged.ends_of(&workload);
+) -> Result<Explained, CommandError> {
+    let own = judged.ends_of(&workload)?;
     let direction = |side| Direction::new(reach, side, &own);
     let (egress, ingress) = (direction(Side::Egress), direction(Side::Ingress));
     let mut all = all.to_vec();
@@ -117,7 +122,7 @@ fn explain(
         all.push((workload.clone(), own));
     }
     let links = reach.map(&judged.index, &all, |one| *one == workload);
-    Explained { workload, egress, ingress, links }
+    Ok(Explained { workload, egress, ingress, links })
 }
 
 // === impl Explained ===
@@ -143,20 +148,18 @@ fn text(explained: &Explained) -> String {
     {
         text.push_str(&direction.text(side));
         let (verb, mut table) = match side {
-            Side::Ingress => ("from", Table::new(&["", "FROM", "PORTS", ""])),
-            Side::Egress => ("to", Table::new(&["", "TO", "PORTS", ""])),
+            Side::Ingress => ("from", Table::new(&["", "FROM", "PORTS"])),
+            Side::Egress => ("to", Table::new(&["", "TO", "PORTS"])),
         };
         for (other, link) in explained.others(side) {
-            let note = if link.is_partial { "not between all pods" } else { "" };
-            let ports = output::transports_words(&link.transports);
-            table.row(vec![verb.to_owned(), place(other), ports, note.to_owned()]);
+            table.row(vec![verb.to_owned(), place(other), output::passing_words(&link.passing)]);
         }
         text.push_str("  effect:\n");
         if table.is_empty() {
             text.push_str("    nothing that is known passes\n");
         }
         for line in table.text(false).lines() {
-            text.push_str(&format!("    {}\n", line.trim_end_matches("<none>").trim_end()));
+            text.push_str(&format!("    {}\n", line.trim_end()));
         }
     }
     escaped_lines(&text)
@@ -171,32 +174,19 @@ fn escaped_lines(text: &str) -> String {
 pub(crate) fn place(place: &Place) -> String {
     match place {
         Place::Workload(workload) => word(workload),
-        Place::World(ranges) => format!("world({})", families(ranges).join(",")),
+        Place::Nodes(names) => format!("nodes({})", few(names)),
+        Place::Names(patterns) => format!("names({})", few(patterns)),
+        Place::World(ranges) => format!("world({})", space::words(ranges).join(",")),
     }
 }
 
-/// The addresses of each family in as few blocks as tell them: those that they are, or all without some.
-fn families(ranges: &[AddressRange]) -> Vec<String> {
-    let mut words = Vec::new();
-    for whole in space::divide([]) {
-        let own = ranges.iter().filter(|range| range.first.is_ipv4() == whole.first.is_ipv4());
-        let own: Vec<AddressRange> = own.copied().collect();
-        if own.is_empty() {
-            continue;
-        }
-        let (blocks, without) = (blocks(&own), blocks(&space::gaps(whole, &own)));
-        if !without.is_empty() && without.len() < blocks.len() {
-            let whole = self::blocks(&[whole]).concat();
-            words.push(format!("{whole} without {}", without.join(",")));
-        } else {
-            words.extend(blocks);
-        }
+/// The first of them, and how many more there are.
+fn few(all: &[impl ToString]) -> String {
+    let mut words: Vec<String> = all.iter().take(SHOWN).map(ToString::to_string).collect();
+    if all.len() > SHOWN {
+        words.push(format!("+{}", all.len() - SHOWN));
     }
-    words
-}
-
-fn blocks(ranges: &[AddressRange]) -> Vec<String> {
-    ranges.iter().flat_map(|range| range.blocks()).map(|block| block.to_string()).collect()
+    words.join(",")
 }
 
 fn as_json(explained: &Explained) -> Value {
@@ -204,8 +194,8 @@ fn as_json(explained: &Explained) -> Value {
         let mut value = direction.json();
         let others = explained.others(side).map(|(other, link)| {
             let mut entry = place_json(other);
-            entry["ports"] = json!(output::transports_json(&link.transports));
-            entry["allPods"] = json!(!link.is_partial);
+            entry["ports"] = json!(output::passing_json(&link.passing));
+            entry["allPods"] = json!(!link.passing.is_partial());
             entry
         });
         value["peers"] = others.collect();
@@ -222,8 +212,8 @@ fn link_json(link: &Link) -> Value {
     json!({
         "from": place_json(&link.source),
         "to": place_json(&link.destination),
-        "ports": output::transports_json(&link.transports),
-        "allPods": !link.is_partial,
+        "ports": output::passing_json(&link.passing),
+        "allPods": !link.passing.is_partial(),
     })
 }
 
@@ -231,6 +221,10 @@ fn link_json(link: &Link) -> Value {
 pub(crate) fn place_json(place: &Place) -> Value {
     match place {
         Place::Workload(workload) => workload_json(workload),
+        Place::Nodes(names) => json!({"nodes": names.iter().map(|one| &**one).collect::<Vec<_>>()}),
+        Place::Names(patterns) => {
+            json!({"names": patterns.iter().map(ToString::to_string).collect::<Vec<_>>()})
+        }
         Place::World(ranges) => {
             let blocks = ranges.iter().flat_map(|range: &AddressRange| range.blocks());
             json!({"addresses": blocks.map(|block| block.to_string()).collect::<Vec<_>>()})

@@ -143,6 +143,7 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     }
     tell_hints(&outcome, &index);
     account::tell_missing(&index);
+    account::tell_strangers(&outcome, &index);
     Ok(Exit::Done)
 }
 

@@ -174,11 +174,14 @@ impl Args {
         let policy = Resource::from(policy);
         let edges = state.edges();
         let denied = traffic::denied(session, &[&policy], index, &edges);
+        let places = self.cluster_state.iter().map(|place| place.display().to_string());
+        let places: Vec<String> = places.collect();
         let facts = Facts {
             object: &object,
             window: state.window(),
             last: state.last.as_ref().map(|time| time.0.as_second()),
             denied: (!edges.is_empty()).then_some(denied.as_slice()),
+            cluster_state: &places,
             enforcer: None,
         };
         let mut items = preflight::check(&facts, &self.limits());

@@ -13,7 +13,7 @@ use crate::error::{CommandError, Exit};
 use crate::output::{self, Table, count, escaped, print, tell};
 use crate::wiring::account;
 use crate::wiring::recording::Recording;
-use crate::wiring::select::Selection;
+use crate::wiring::select::{self, Selection};
 use crate::wiring::store::Session;
 use crate::wiring::violation::{self, EndFilter, Entry};
 
@@ -87,6 +87,9 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         let left_out = count(left_out, "violation");
         tell(&format!("left out as acknowledged: {left_out}; --acknowledged shows them too"));
     } else if entries.is_empty() && search.missing.is_empty() {
+        if let Some(namespace) = global.only_namespace() {
+            select::tell_of_no_such(namespace, session.listing().objects.iter());
+        }
         tell(nothing(&search.objects));
     }
     let is_no = args.exit_code && !entries.is_empty();
@@ -112,6 +115,7 @@ impl Args {
         let entries = violation::replayed(session, objects, &mut outcome, &index);
         account::tell_funnel(&outcome.funnel, &summary);
         account::tell_missing(&index);
+        account::tell_strangers(&outcome, &index);
         Ok(entries)
     }
 

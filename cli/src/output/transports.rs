@@ -2,11 +2,33 @@
 
 use std::ops::RangeInclusive;
 
+use netenf_k8s::reach::Passing;
 use netenf_policy::{Protocol, Transports};
 use serde_json::{Value, json};
 
+/// What passes; what does so between some pods only comes last: `80/TCP,443/TCP (some pods)`.
+pub(crate) fn passing_words(passing: &Passing) -> String {
+    let partly = format!("{} (some pods)", words(&passing.some.difference(&passing.all)));
+    match (passing.is_partial(), passing.all.is_empty()) {
+        (false, _) => words(&passing.all),
+        (true, true) => partly,
+        (true, false) => format!("{},{partly}", words(&passing.all)),
+    }
+}
+
+/// One entry for each range of ports; `allPods` is false where it passes between some pods only.
+pub(crate) fn passing_json(passing: &Passing) -> Vec<Value> {
+    let mut entries = json(&passing.all);
+    let partly = json(&passing.some.difference(&passing.all)).into_iter();
+    entries.extend(partly.map(|mut entry| {
+        entry["allPods"] = json!(false);
+        entry
+    }));
+    entries
+}
+
 /// As one word: `80/TCP,8000-8080/TCP`, `all UDP`, `everything`, `nothing`.
-pub(crate) fn words(transports: &Transports) -> String {
+fn words(transports: &Transports) -> String {
     if transports.is_all() {
         return "everything".to_owned();
     }
@@ -26,7 +48,7 @@ pub(crate) fn words(transports: &Transports) -> String {
 }
 
 /// One entry for each range of ports; a whole protocol has no ports.
-pub(crate) fn json(transports: &Transports) -> Vec<Value> {
+fn json(transports: &Transports) -> Vec<Value> {
     let mut entries = Vec::new();
     for protocol in Protocol::ALL {
         let name = protocol_name(protocol);
@@ -64,3 +86,6 @@ fn ports(range: &RangeInclusive<u16>) -> String {
         format!("{}-{}", range.start(), range.end())
     }
 }
+
+#[cfg(test)]
+mod tests;

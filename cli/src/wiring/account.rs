@@ -1,8 +1,11 @@
 //! What became of a recording: every observation is accounted for, and what could not be used is told.
 
+use std::collections::BTreeSet;
+
 use netenf_flows::Summary;
 use netenf_k8s::Index;
-use netenf_learn::proposal::Funnel;
+use netenf_learn::proposal::{Funnel, Outcome, Peer, SeenEnd};
+use netenf_learn::{Directory as _, Workload};
 
 use super::GET_STATE;
 use crate::output::{self, escaped, tell};
@@ -75,4 +78,31 @@ pub(crate) fn tell_missing(index: &Index) {
         "warning: pods of --cluster-state are owned by objects that are not in it, so that who owns those is not known: {kinds}\n\
          hint: one command gets all objects that learning uses:\n      {GET_STATE} > state.yaml"
     ));
+}
+
+/// Warns where the cluster's objects know few or none of the pods of a recording: they are of another cluster, or of
+/// another time, and what is not known gets no rules.
+pub(crate) fn tell_strangers(outcome: &Outcome, index: &Index) {
+    if index.is_empty() {
+        return;
+    }
+    let ends = outcome.edges.iter().flat_map(|edge| [&*edge.source, &*edge.destination]);
+    let ends: BTreeSet<Workload> = ends.filter_map(of_pods).collect();
+    let known = ends.iter().filter(|workload| index.has_workload(workload)).count();
+    if known * 2 >= ends.len() {
+        return;
+    }
+    let of = if known == 0 { "none".to_owned() } else { format!("only {known}") };
+    tell(&format!(
+        "warning: --cluster-state knows {of} of the {} of this recording: those in namespaces of its objects get no rules, and policies are asked about the labels that flows tell\n\
+         hint: leave --cluster-state out, or give the objects of the cluster and the time of the recording:\n      {GET_STATE} > state.yaml",
+        output::count(ends.len(), "workload")
+    ));
+}
+
+/// The pods that an end is, by their workload where it is known.
+fn of_pods(end: &SeenEnd) -> Option<Workload> {
+    let Peer { kind, namespace, name, .. } = &end.peer;
+    end.labels.as_ref()?;
+    Some(Workload::new(namespace.clone()?, kind.clone()?, name.clone()?))
 }

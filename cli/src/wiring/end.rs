@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 use netenf_api::PeerRef;
+use netenf_learn::Workload;
 
 use crate::error::CommandError;
 
@@ -78,6 +79,15 @@ impl Pattern {
             _ => Err(CommandError::usage(format!("{text:?} names no end of a flow")).hint(
                 "write KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address, a CIDR, a domain name, world, host or apiserver",
             )),
+        }
+    }
+
+    /// A workload that is known.
+    pub(crate) fn of(workload: &Workload) -> Self {
+        Self::Workload {
+            namespace: Some(workload.namespace.to_string()),
+            kind: workload.kind.to_string(),
+            name: workload.name.to_string(),
         }
     }
 

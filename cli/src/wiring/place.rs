@@ -4,14 +4,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use netenf_api::PeerRef;
+use netenf_k8s::lower;
 use netenf_k8s::reach::Reach;
 use netenf_learn::Workload;
+use netenf_learn::proposal::SeenEdge;
 use netenf_policy::space::AddressRange;
 use netenf_policy::{End, Labels, Pod, domain};
+use netenf_store::Resource;
 
 use super::end::Pattern;
 use super::near::near;
+use super::pods;
 use super::policies::Judged;
+use super::store::Session;
 use crate::args::Global;
 use crate::error::CommandError;
 use crate::output::{escaped, tell};
@@ -29,7 +34,7 @@ impl Judged {
                 self.workload(namespace.as_deref(), kind, name)
             }
             Pattern::Pod { namespace, name } => self.workload(namespace.as_deref(), "Pod", name),
-            Pattern::Namespace(name) => Ok(self.of_namespace(&name.as_str().into())),
+            Pattern::Namespace(name) => self.of_namespace(&name.as_str().into()),
             Pattern::Node(name) => match index.end_of_node(name) {
                 Some(end) => Ok(vec![end]),
                 None => Err(unknown("node", name, index.nodes().map(|node| &*node.name))),
@@ -41,14 +46,8 @@ impl Judged {
             Pattern::Block(block) if block.prefix_len() == block.max_prefix_len() => {
                 Ok(vec![index.end_at(block.addr())])
             }
-            Pattern::Block(block) => {
-                let ranges = reach.within(AddressRange::from(*block));
-                Ok(ranges.into_iter().map(|range| End::Address(range.first)).collect())
-            }
-            Pattern::World => {
-                let ranges = reach.world(index);
-                Ok(ranges.into_iter().map(|range| End::Address(range.first)).collect())
-            }
+            Pattern::Block(block) => Ok(reach.ends_within(index, AddressRange::from(*block))),
+            Pattern::World => Ok(reach.ends_of_world(index)),
             Pattern::Name(name) => match domain::Name::parse(name) {
                 Some(name) => Ok(vec![End::Name(name)]),
                 None => Err(CommandError::usage(format!("{name:?} is no domain name"))),
@@ -103,11 +102,7 @@ impl Judged {
                 full.eq_ignore_ascii_case(text) || (here && short.eq_ignore_ascii_case(text))
             };
             match self.workloads().into_iter().find(is_meant) {
-                Some(own) => Ok(Pattern::Workload {
-                    namespace: Some(own.namespace.to_string()),
-                    kind: own.kind.to_string(),
-                    name: own.name.to_string(),
-                }),
+                Some(own) => Ok(Pattern::of(&own)),
                 None => Err(error),
             }
         })
@@ -131,23 +126,36 @@ impl Judged {
         }
     }
 
-    /// Every workload that nothing else controls, with its pods; those of the folder too.
+    /// Every workload that nothing else controls, with its pods; those of our objects too.
     pub(crate) fn all_ends(&self) -> Vec<(Workload, Vec<End>)> {
         let mut tops: BTreeSet<Workload> = self.index.top_workloads().cloned().collect();
-        tops.extend(self.in_folder().filter(|own| self.index.ends_of(own).is_none()));
-        tops.into_iter()
-            .map(|workload| {
-                let ends = self.ends_of(&workload);
-                (workload, ends)
-            })
-            .filter(|(_, ends)| !ends.is_empty())
-            .collect()
+        tops.extend(self.of_ours());
+        let known = tops.into_iter().filter_map(|own| Some((self.known_ends(&own)?, own)));
+        known.filter(|(ends, _)| !ends.is_empty()).map(|(ends, own)| (own, ends)).collect()
     }
 
-    /// The pods of a workload.
-    pub(crate) fn ends_of(&self, workload: &Workload) -> Vec<End> {
-        let known = self.index.ends_of(workload);
-        known.unwrap_or_else(|| self.by_selector(workload).into_iter().map(End::Pod).collect())
+    /// Workloads that only our objects know.
+    pub(crate) fn known_by_ours(&self) -> impl Iterator<Item = Workload> {
+        self.of_ours().filter(|own| self.index.ends_of(own).is_none())
+    }
+
+    /// The pods of a workload; never none.
+    pub(crate) fn ends_of(&self, workload: &Workload) -> Result<Vec<End>, CommandError> {
+        let name = word(workload);
+        match self.known_ends(workload) {
+            Some(ends) if !ends.is_empty() => Ok(ends),
+            Some(_) => Err(CommandError::no(format!("all pods of {name} have finished"))
+                .hint("a pod that has finished owns no address: no policy is asked about it")),
+            None => {
+                Err(CommandError::no(format!("nothing tells the labels of the pods of {name}"))
+                    .hint("give the cluster's objects with --cluster-state"))
+            }
+        }
+    }
+
+    /// The pods of a workload as the objects tell them, or else as our objects select them.
+    fn known_ends(&self, workload: &Workload) -> Option<Vec<End>> {
+        self.index.ends_of(workload).or_else(|| Some(vec![End::Pod(self.by_selector(workload)?)]))
     }
 
     fn workload(
@@ -156,62 +164,79 @@ impl Judged {
         kind: &str,
         name: &str,
     ) -> Result<Vec<End>, CommandError> {
-        let workload = self.named(namespace, kind, name)?;
-        let ends = self.ends_of(&workload);
-        if ends.is_empty() {
-            return Err(CommandError::no(format!(
-                "nothing tells the labels of the pods of {}",
-                word(&workload)
-            ))
-            .hint("give the cluster's objects with --cluster-state"));
-        }
-        Ok(ends)
+        self.ends_of(&self.named(namespace, kind, name)?)
     }
 
     /// Every pod of the namespace that is known, and where there is none a pod without labels.
-    fn of_namespace(&self, namespace: &Arc<str>) -> Vec<End> {
-        let known = self.workloads();
-        let own = known.iter().filter(|workload| workload.namespace == *namespace);
-        let ends: Vec<End> = own.flat_map(|workload| self.ends_of(workload)).collect();
+    fn of_namespace(&self, namespace: &Arc<str>) -> Result<Vec<End>, CommandError> {
+        let own = self.all_ends().into_iter().filter(|(own, _)| own.namespace == *namespace);
+        let ends: Vec<End> = own.flat_map(|(_, ends)| ends).collect();
         if !ends.is_empty() {
-            return ends;
+            return Ok(ends);
+        }
+        let known: Vec<Workload> = self.workloads();
+        let names: BTreeSet<&str> = known.iter().map(|own| &*own.namespace).collect();
+        if !names.is_empty() && !self.index.has_namespace(namespace) {
+            return Err(unknown("namespace", namespace, names.into_iter()));
         }
         tell(&escaped(&format!(
             "note: no pod of namespace {namespace} is known; a pod without labels stands for all"
         )));
-        vec![End::Pod(self.index.pod_in(namespace))]
+        Ok(vec![End::Pod(self.index.pod_in(namespace))])
     }
 
-    /// Workloads of the objects, and those of the folder.
+    /// Workloads of the objects, and those of ours.
     fn workloads(&self) -> Vec<Workload> {
         let mut all: Vec<Workload> = self.index.every_workload().collect();
-        all.extend(self.in_folder());
+        all.extend(self.of_ours());
         all.sort();
         all.dedup();
         all
     }
 
-    /// Workloads that the folder has objects of.
-    fn in_folder(&self) -> impl Iterator<Item = Workload> {
-        let stored = self.session.iter().flat_map(|session| &session.listing().objects);
-        stored.filter_map(|stored| {
-            let target = stored.object.target_ref()?;
-            let key = stored.object.key();
-            Some(Workload::new(key.namespace, target.kind.to_string(), target.name.as_str()))
+    /// Workloads that our objects are for.
+    fn of_ours(&self) -> impl Iterator<Item = Workload> {
+        self.ours.iter().filter_map(|object| {
+            let target = object.target_ref()?;
+            let namespace = object.key().namespace;
+            Some(Workload::new(namespace, target.kind.to_string(), target.name.as_str()))
         })
     }
 
-    /// A pod with the labels by which the folder's objects select the workload's pods.
+    /// A pod with the labels by which our objects select the workload's pods, or with which it was recorded;
+    /// `None` if a pod of just these labels would not be selected.
     fn by_selector(&self, workload: &Workload) -> Option<Pod> {
-        let peer = PeerRef {
-            kind: Some(workload.kind.to_string()),
-            namespace: Some(workload.namespace.to_string()),
-            name: Some(workload.name.to_string()),
-            ..PeerRef::default()
+        let is_own = |object: &&Resource| {
+            *object.key().namespace == *workload.namespace
+                && object.target_ref().is_some_and(|target| {
+                    *target.kind.to_string() == *workload.kind && *target.name == *workload.name
+                })
         };
-        let selector = super::pods::selector(self.session.as_ref()?, &peer).ok()??;
-        let labels: Labels = selector.match_labels?.into_iter().collect();
-        Some(Pod { labels, ..self.index.pod_in(&workload.namespace) })
+        let mut own = self.ours.iter().filter(is_own);
+        let declared = own.find_map(|object| object.kubernetes()?.pod_selector.clone());
+        let selector = declared.or_else(|| pods::recorded(self.edges(), &peer(workload)))?;
+        let labels: Labels =
+            selector.match_labels.clone().unwrap_or_default().into_iter().collect();
+        let (selector, _) = lower::selector(&selector);
+        let is_selected = !selector.is_empty() && selector.matches(&labels);
+        is_selected.then(|| Pod { labels, ..self.index.pod_in(&workload.namespace) })
+    }
+
+    /// What was recorded into the folder.
+    fn edges(&self) -> &[SeenEdge] {
+        self.edges.get_or_init(|| {
+            let state = self.session.as_ref().map(Session::state);
+            state.and_then(Result::ok).map(|state| state.edges()).unwrap_or_default()
+        })
+    }
+}
+
+fn peer(workload: &Workload) -> PeerRef {
+    PeerRef {
+        kind: Some(workload.kind.to_string()),
+        namespace: Some(workload.namespace.to_string()),
+        name: Some(workload.name.to_string()),
+        ..PeerRef::default()
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn selector(
 }
 
 /// The labels that all of its pods had and that stay; none if another workload was seen with them.
-fn recorded(edges: &[SeenEdge], peer: &PeerRef) -> Option<LabelSelector> {
+pub(super) fn recorded(edges: &[SeenEdge], peer: &PeerRef) -> Option<LabelSelector> {
     let ends = || edges.iter().flat_map(|edge| [&edge.source, &edge.destination]);
     let is_own = |end: &SeenEnd| {
         (end.peer.kind.as_deref(), end.peer.namespace.as_deref(), end.peer.name.as_deref())

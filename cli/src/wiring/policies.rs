@@ -1,22 +1,28 @@
 //! The policies that a question is about (DESIGN D9), and the objects that they are about.
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use netenf_api::Mode;
+use netenf_k8s::object::is_foreign_policy;
 use netenf_k8s::reach::Reach;
 use netenf_k8s::{Diagnostic, Index, Object, lower};
-use netenf_policy::NetworkPolicy;
-use netenf_store::Resource;
+use netenf_learn::proposal::SeenEdge;
+use netenf_policy::{ClusterPolicy, NetworkPolicy};
+use netenf_store::{Key, Resource};
 
+use super::near::near;
 use super::store::Session;
 use super::{GET_STATE, read_objects};
 use crate::args::Global;
-use crate::error::CommandError;
+use crate::error::{CommandError, Exit};
+use crate::output::{count, escaped, tell};
 
 /// Where policies and objects come from.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct PolicyInput {
-    /// Objects to judge by, policies too: a file, a folder or - (repeatable)
+    /// Objects to judge by, policies too, in place of those of the same name in --cluster-state: a file, a folder or - (repeatable)
     #[arg(short = 'f', long = "filename", value_name = "PLACE")]
     pub(crate) filename: Vec<PathBuf>,
     /// The cluster's objects: a file, a folder or - (repeatable)
@@ -32,10 +38,24 @@ pub(crate) struct Judged {
     pub(crate) index: Index,
     /// The folder, if one is given.
     pub(crate) session: Option<Session>,
+    /// Our objects: of one name that of the folder, else that of -f, else that of the cluster.
+    pub(crate) ours: Vec<Resource>,
+    /// What was recorded into the folder, once it was asked for.
+    pub(super) edges: OnceCell<Vec<SeenEdge>>,
     /// Native policies, and ours that protect.
     network: Vec<NetworkPolicy>,
     /// What could not be understood, and what was left out.
     told: Vec<Diagnostic>,
+    /// What is judged by nothing.
+    left_out: Vec<LeftOut>,
+}
+
+/// A policy that is not judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LeftOut {
+    pub(crate) object: String,
+    /// Whether it is of a kind that is judged, so that the answer may be wrong.
+    is_unreadable: bool,
 }
 
 // === impl PolicyInput ===
@@ -66,32 +86,31 @@ impl PolicyInput {
                 "give policies and objects with --dir, -f or --cluster-state, for example what {GET_STATE} prints"
             )));
         }
-        let (mut objects, mut told) = read_objects(&self.filename, "--filename")?;
-        let (state, told_of_state) = read_objects(&self.cluster_state, "--cluster-state")?;
-        objects.extend(state);
-        told.extend(told_of_state);
-        let stored = session.iter().flat_map(|session| &session.listing().objects);
-        let mut ours: Vec<Resource> = stored.map(|stored| stored.object.clone()).collect();
-        ours.extend(objects.iter().filter_map(|object| match object {
-            Object::Policy(policy) => Some(Resource::from(policy.clone())),
-            Object::Proposal(proposal) => Some(Resource::from(proposal.clone())),
-            _ => None,
-        }));
+        let (mut objects, mut told) = read_objects(&self.cluster_state, "--cluster-state")?;
+        let (files, told_of_files) = read_objects(&self.filename, "--filename")?;
+        told.extend(told_of_files);
+        tell_replaced(&objects, &files);
+        objects.extend(files);
+        let mut left_out = left_out(&objects, &mut told);
+        let ours = unique(&objects, session.as_ref());
         let index = Index::of(objects);
         told.extend(index.diagnostics().cloned());
-        let ours = self.lowered(&ours, &mut told);
-        // Of a policy of ours and the native object that it became, ours is the newer.
-        let is_ours = |policy: &&NetworkPolicy| {
-            ours.iter().any(|own| (&own.namespace, &own.name) == (&policy.namespace, &policy.name))
-        };
-        let native = index.policies().iter().filter(|policy| !is_ours(policy));
-        let mut network: Vec<NetworkPolicy> = native.cloned().collect();
-        network.extend(ours);
-        Ok(Judged { index, session, network, told })
+        told.extend(ties(&index));
+        let lowered = self.lowered(&ours, &mut told, &mut left_out);
+        let names = || lowered.iter().map(|policy| (&*policy.namespace, &*policy.name));
+        told.extend(index.conflicts(names()));
+        let mut network: Vec<NetworkPolicy> = index.natives_beside(names()).cloned().collect();
+        network.extend(lowered);
+        Ok(Judged { index, session, ours, edges: OnceCell::new(), network, told, left_out })
     }
 
     /// Our policies that count; a proposal gives way to the policy of its name.
-    fn lowered(&self, ours: &[Resource], told: &mut Vec<Diagnostic>) -> Vec<NetworkPolicy> {
+    fn lowered(
+        &self,
+        ours: &[Resource],
+        told: &mut Vec<Diagnostic>,
+        left_out: &mut Vec<LeftOut>,
+    ) -> Vec<NetworkPolicy> {
         let counts = |object: &&Resource| match object.as_policy() {
             Some(policy) => self.assume_protect || policy.spec.mode == Mode::Protect,
             None => self.assume_protect && !ours.iter().any(|other| is_policy_of(other, object)),
@@ -102,6 +121,7 @@ impl PolicyInput {
             let Some(spec) = object.kubernetes() else {
                 let message = "a policy for Istio is left out: NetworkPolicies and cluster-wide policies are judged";
                 told.push(Diagnostic { place: key.to_string(), message: message.to_owned() });
+                left_out.push(LeftOut { object: key.to_string(), is_unreadable: false });
                 continue;
             };
             let (policy, not_understood) =
@@ -118,6 +138,117 @@ fn is_policy_of(one: &Resource, proposal: &Resource) -> bool {
     one.as_policy().is_some() && (own.namespace, own.name) == (other.namespace, other.name)
 }
 
+/// Our objects, each name once: the folder's stands before that of -f, and that before the cluster's.
+fn unique(objects: &[Object], session: Option<&Session>) -> Vec<Resource> {
+    let mut ours: BTreeMap<Key, Resource> = BTreeMap::new();
+    let mut add = |object: Resource| drop(ours.insert(object.key(), object));
+    for object in objects {
+        match object {
+            Object::Policy(policy) => add(Resource::from(policy.clone())),
+            Object::Proposal(proposal) => add(Resource::from(proposal.clone())),
+            _ => {}
+        }
+    }
+    let stored = session.into_iter().flat_map(|session| &session.listing().objects);
+    stored.for_each(|stored| add(stored.object.clone()));
+    ours.into_values().collect()
+}
+
+/// Tells which policies of the cluster those of -f stand for.
+fn tell_replaced(state: &[Object], files: &[Object]) {
+    let known: Vec<String> = state.iter().filter_map(policy_name).collect();
+    for name in files.iter().filter_map(policy_name).filter(|name| known.contains(name)) {
+        tell(&escaped(&format!("note: {name} of -f stands for that of --cluster-state")));
+    }
+}
+
+fn policy_name(object: &Object) -> Option<String> {
+    match object {
+        Object::NetworkPolicy(policy) => {
+            let metadata = &policy.metadata;
+            let namespace = metadata.namespace.as_deref().unwrap_or("default");
+            Some(format!("NetworkPolicy {namespace}/{}", metadata.name.as_deref()?))
+        }
+        Object::ClusterPolicy(policy) => {
+            let name = policy.document.pointer("/metadata/name")?.as_str()?;
+            Some(format!("{} {name}", policy.kind))
+        }
+        _ => None,
+    }
+}
+
+/// Policies that cannot be read, or that are of no kind that is judged; the latter are told here, those of one
+/// kind together.
+fn left_out(objects: &[Object], told: &mut Vec<Diagnostic>) -> Vec<LeftOut> {
+    let mut left_out = Vec::new();
+    let mut alike: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for object in objects {
+        match object {
+            Object::Broken { kind, name } if kind.is_empty() || kind.ends_with("Policy") => {
+                let object = if kind.is_empty() { name.clone() } else { format!("{kind} {name}") };
+                left_out.push(LeftOut { object, is_unreadable: true });
+            }
+            Object::Other(document) => {
+                let text = |path: &str| document.pointer(path).and_then(|value| value.as_str());
+                let (kind, name) = (text("/kind").unwrap_or_default(), text("/metadata/name"));
+                let (is_foreign, name) = (is_foreign_policy(kind), name.unwrap_or("?"));
+                if is_foreign || meant(kind).is_some() {
+                    let version = text("/apiVersion").unwrap_or("no version");
+                    alike.entry((kind, version)).or_default().push(name);
+                    let (object, is_unreadable) = (format!("{kind} {name}"), !is_foreign);
+                    left_out.push(LeftOut { object, is_unreadable });
+                }
+            }
+            _ => {}
+        }
+    }
+    told.extend(alike.into_iter().map(|(kind, names)| tell_of_kind(kind, &names)));
+    left_out
+}
+
+/// The kind that a person may have meant by one that does not exist.
+fn meant(kind: &str) -> Option<&'static str> {
+    const JUDGED: [&str; 4] = [
+        "NetworkPolicy",
+        "AdminNetworkPolicy",
+        "BaselineAdminNetworkPolicy",
+        "ClusterNetworkPolicy",
+    ];
+    let is_alike = kind.to_ascii_lowercase().contains("network");
+    near(kind, JUDGED.into_iter()).first().copied().filter(|_| is_alike)
+}
+
+fn tell_of_kind((kind, version): (&str, &str), names: &[&str]) -> Diagnostic {
+    let first = names.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(3);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let message = match meant(kind).filter(|_| !is_foreign_policy(kind)) {
+        Some(meant) => format!("left out: {version} has no such kind; is it a {meant}?"),
+        None => format!("left out: policies of {version} are not judged"),
+    };
+    Diagnostic { place: format!("{kind} {first}{more}"), message }
+}
+
+/// Policies of one tier and priority: "it is undefined which of them is applied" where two match the same.
+fn ties(index: &Index) -> Vec<Diagnostic> {
+    let mut by_priority: BTreeMap<_, Vec<&ClusterPolicy>> = BTreeMap::new();
+    for policy in index.cluster_policies() {
+        by_priority.entry((policy.precedence().0, policy.priority)).or_default().push(policy);
+    }
+    let tied = by_priority.into_values().filter(|policies| policies.len() > 1);
+    let told = tied.map(|policies| {
+        let names: Vec<&str> = policies.iter().map(|policy| &*policy.name).collect();
+        let priority = policies[0].priority;
+        Diagnostic {
+            place: format!("{} {}", policies[0].kind, names.join(", ")),
+            message: format!(
+                "of one priority ({priority}): where several match, the API leaves open which decides; here the first by name does"
+            ),
+        }
+    });
+    told.collect()
+}
+
 // === impl Judged ===
 
 impl Judged {
@@ -125,5 +256,21 @@ impl Judged {
     pub(crate) fn reach(&self) -> Reach<'_> {
         let cluster = self.index.cluster_policies().iter().map(|policy| &**policy);
         Reach::new(&self.network, cluster)
+    }
+
+    /// What is not judged, by name.
+    pub(crate) fn left_out(&self) -> Vec<&str> {
+        self.left_out.iter().map(|one| one.object.as_str()).collect()
+    }
+
+    /// The exit code: where a policy could not be read there is no answer.
+    pub(crate) fn exit(&self, answer: Exit) -> Exit {
+        let unreadable = self.left_out.iter().filter(|one| one.is_unreadable).count();
+        if unreadable > 0 {
+            let number = count(unreadable, "object");
+            tell(&format!("error: {number} could not be read, so the answer may be wrong"));
+            return Exit::Failed;
+        }
+        self.session.as_ref().map_or(answer, |session| session.exit(answer))
     }
 }

@@ -64,6 +64,9 @@ impl Selection {
         let mut found = Found::default();
         if self.names.is_empty() {
             found.objects = objects().filter(here).collect();
+            if let Some(namespace) = namespace {
+                tell_of_no_such(namespace, objects());
+            }
             return Ok(found);
         }
         for name in &self.names {
@@ -140,6 +143,24 @@ impl Found<'_> {
         self.missing.iter().for_each(output::error);
         if self.missing.is_empty() { answer } else { Exit::No }
     }
+}
+
+/// Tells if nothing at all is in the namespace while there is something in others: it may be a slip of the hand,
+/// and an answer that nothing differs or is denied would be taken for all clear.
+pub(crate) fn tell_of_no_such<'a>(namespace: &str, objects: impl Iterator<Item = &'a Stored>) {
+    let namespaces: BTreeSet<String> =
+        objects.map(|stored| stored.object.key().namespace).collect();
+    if namespaces.is_empty() || namespaces.contains(namespace) {
+        return;
+    }
+    let alike = near(namespace, namespaces.iter().map(String::as_str));
+    let alike = match alike.as_slice() {
+        [] => String::new(),
+        alike => format!("; did you mean {}?", alike.join(" or ")),
+    };
+    output::tell(&output::escaped(&format!(
+        "note: the folder has nothing in namespace {namespace}{alike}"
+    )));
 }
 
 fn not_found<'a>(

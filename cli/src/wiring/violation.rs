@@ -140,6 +140,8 @@ pub(crate) fn judged(
     index: &Index,
 ) -> BTreeMap<Key, Vec<Violation>> {
     let guards: Vec<Guard> = session.guards(|_| true);
+    let conflicts: Vec<_> = monitor::conflicts(index, &guards).collect();
+    super::tell_diagnostics(conflicts.iter());
     let denied = monitor::judge(index, &guards, outcome);
     let modes: BTreeMap<Key, Mode> = guards
         .iter()

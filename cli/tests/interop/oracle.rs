@@ -35,8 +35,8 @@ struct Fault {
     message: String,
 }
 
-/// A packet that the reference judges otherwise, and what we say.
-type Difference = (Packet, Explanation);
+/// A packet, and what we say.
+type Explained = (Packet, Explanation);
 
 /// Each run generates other clusters; `NETENF_ORACLE_SEED` repeats one, from the cluster of that seed on.
 #[test]
@@ -68,40 +68,43 @@ fn compare(
     exceptions: &[Exception],
 ) -> Result<usize, Fault> {
     let ours = Ours::read(document);
-    let mut differences: BTreeMap<IpAddr, Vec<Difference>> = BTreeMap::new();
+    let mut differences = 0;
+    let mut doubted: BTreeMap<IpAddr, Vec<Explained>> = BTreeMap::new();
     for (packet, said) in document.packets.iter().zip(reference.judge(document)) {
         let explanation =
             ours.explain(packet).map_err(|message| Fault { packet: *packet, message })?;
-        if said != Said::of(explanation.allowed()) {
-            let of_destination = differences.entry(packet.destination).or_default();
-            of_destination.push((*packet, explanation));
+        let differs = said != Said::of(explanation.allowed());
+        differences += usize::from(differs);
+        // One direction that denies hides what is said of the other.
+        if differs || said == Said::Deny {
+            doubted.entry(packet.destination).or_default().push((*packet, explanation));
         }
     }
-    for of_destination in differences.values() {
+    for of_destination in doubted.values() {
         for side in [Side::Egress, Side::Ingress] {
             excuse(reference, document, exceptions, &ours, side, of_destination)?;
         }
     }
-    Ok(differences.values().map(Vec::len).sum())
+    Ok(differences)
 }
 
-/// Whether differences about one destination come from `exceptions`: told in other words, the reference agrees about this
-/// side, and these words mean the same to us.
+/// Whether the reference agrees about one side of packets to one destination, save for `exceptions`: told in other words
+/// it agrees, and these words mean the same to us.
 fn excuse(
     reference: &mut Reference,
     document: &Document,
     exceptions: &[Exception],
     ours: &Ours,
     side: Side,
-    differences: &[Difference],
+    explained: &[Explained],
 ) -> Result<(), Fault> {
-    let packets: Vec<Packet> = differences.iter().map(|(packet, _)| *packet).collect();
+    let packets: Vec<Packet> = explained.iter().map(|(packet, _)| *packet).collect();
     let ports = ours.cluster.owner(packets[0].destination).map(|pod| pod.ports.clone());
     let ports = ports.unwrap_or_default();
     let corrected = corrected(document, exceptions, side, &ours.cluster, &ports);
     let said = reference.judge(&corrected.with_packets(&packets));
     let same = Ours::read(&corrected);
-    for ((packet, explanation), said) in differences.iter().zip(said) {
+    for ((packet, explanation), said) in explained.iter().zip(said) {
         let fault = |message| Fault { packet: *packet, message };
         let judged = Judged { side, explanation };
         if exceptions.iter().any(|exception| exception.excuses(document, &judged)) {

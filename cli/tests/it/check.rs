@@ -118,7 +118,7 @@ fn ends_that_are_many_must_all_be_allowed() {
       for 1 of 2 pairs of ends, such as 203.0.113.128 -> shop/pod/db-0
       egress   allow  no pod: no policy applies to it
       ingress  deny   no rule of NetworkPolicy shop/db allows it
-                      nearest: NetworkPolicy shop/db rule 0, but not this peer
+                      nearest: NetworkPolicy shop/db rule 1, but its address is excepted
     ");
     insta::assert_snapshot!(check(&environment, "--from namespace/shop --to shop/sts/db:5432"), @r#"
     exit 1
@@ -134,7 +134,7 @@ fn ends_that_are_many_must_all_be_allowed() {
     ----- stdout -----
     allowed  world -> shop/deployment/web 80/TCP
       egress   allow  no pod: no policy applies to it
-      ingress  allow  no policy applies: allowed by default
+      ingress  allow  no rule decides: allowed by default
     ");
 }
 
@@ -174,8 +174,8 @@ fn a_folder_alone_tells_labels() {
     exit 0
     ----- stdout -----
     allowed  shop/deployment/web -> shop/deployment/api 8080/TCP
-      egress   allow  no policy applies: allowed by default
-      ingress  allow  no policy applies: allowed by default
+      egress   allow  no rule decides: allowed by default
+      ingress  allow  no rule decides: allowed by default
     ");
     insta::assert_snapshot!(check("--from deploy/web --to sts/db:5432 -n shop --assume-protect"), @"
     exit 1
@@ -285,6 +285,7 @@ fn json_tells_what_decided() {
         "tier": "Admin",
         "verdict": "deny"
       },
+      "leftOut": [],
       "pairs": 1,
       "port": 5432,
       "protocol": "TCP",
@@ -292,4 +293,183 @@ fn json_tells_what_decided() {
       "verdict": "deny"
     }
     "#);
+}
+
+/// A policy of the demo's shop on what `labels` select, with this ingress.
+fn ingress(name: &str, app: &str, rules: &str) -> String {
+    format!(
+        "---\n{{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {{name: {name}, namespace: shop}}, \
+         spec: {{podSelector: {{matchLabels: {{app: {app}}}}}, policyTypes: [Ingress], ingress: [{rules}]}}}}\n"
+    )
+}
+
+/// "Before it is applied": what -f gives stands for what the cluster has.
+#[test]
+fn the_newest_object_of_a_name_is_asked() {
+    let environment = Environment::new();
+    let state = environment.read("state.yaml");
+    environment.write("old.yaml", state + &ingress("api", "api", "{}"));
+    environment.write("new.yaml", ingress("api", "api", ""));
+    let words = "check --from deploy/web --to deploy/api:8080 -n shop";
+    insta::assert_snapshot!(environment.run(&format!("{words} --cluster-state old.yaml")), @"
+    exit 0
+    ----- stdout -----
+    allowed  shop/deployment/web -> shop/deployment/api 8080/TCP
+      egress   allow  no rule decides: allowed by default
+      ingress  allow  NetworkPolicy shop/api rule 0
+    ");
+    insta::assert_snapshot!(environment.run(&format!("{words} -f new.yaml --cluster-state old.yaml")), @"
+    exit 1
+    ----- stdout -----
+    denied  shop/deployment/web -> shop/deployment/api 8080/TCP
+      egress   allow  no rule decides: allowed by default
+      ingress  deny   no rule of NetworkPolicy shop/api allows it
+    ----- stderr -----
+    note: NetworkPolicy shop/api of -f stands for that of --cluster-state
+    ");
+}
+
+/// Of our policies of one name the folder's is asked, not both.
+#[test]
+fn of_two_policies_of_ours_the_folders_is_asked() {
+    let environment = Environment::learned();
+    environment.good("promote deployment/api -n shop --protect --direction ingress --accept-uncovered all --dir policies");
+    let policy = environment.read("policies/shop/deployment-api-ingress.policy.yaml");
+    let state = environment.read("state.yaml");
+    let open = policy.replace("port: 8080", "port: 8081");
+    environment.write("state.yaml", format!("{state}---\n{open}"));
+    let check = |port: u16| {
+        environment.run(&format!(
+            "check --from deploy/web --to deploy/api:{port} -n shop --dir policies --cluster-state state.yaml"
+        ))
+    };
+    assert_eq!((check(8080).code, check(8081).code), (0, 1), "{}\n{}", check(8080), check(8081));
+}
+
+#[test]
+fn services_are_what_is_behind_them() {
+    let environment = with_policies();
+    insta::assert_snapshot!(check(&environment, "--from deploy/api --to svc/api:80 -n shop"), @"
+    exit 0
+    ----- stdout -----
+    allowed  shop/deployment/api -> shop/service/api 80/TCP
+      egress   allow  a pod may always reach itself
+      ingress  allow  a pod may always reach itself
+    ----- stderr -----
+    note: Service shop/api 80/TCP leads to 8080/TCP of shop/deployment/api
+    ");
+    insta::assert_snapshot!(check(&environment, "--from shop/cronjob/report --to db.shop.svc.cluster.local:5432"), @r#"
+    exit 1
+    ----- stdout -----
+    denied  shop/cronjob/report -> shop/service/db 5432/TCP
+      egress   deny   BaselineAdminNetworkPolicy default rule 1, Baseline tier
+                      nearest: BaselineAdminNetworkPolicy default rule 0, Baseline tier, but not this port and not this peer
+      ingress  deny   ClusterNetworkPolicy guard rule 0 "no-jobs", Admin tier
+    ----- stderr -----
+    note: Service shop/db 5432/TCP leads to 5432/TCP of shop/statefulset/db
+    "#);
+    insta::assert_snapshot!(check(&environment, "--from shop/deploy/api --to shop/svc/api:81"), @"
+    exit 1
+    ----- stderr -----
+    error: Service shop/api has no port 81/TCP
+    hint: give a port of the Service, or ask about its workload and the pods' own port
+    ");
+    insta::assert_snapshot!(check(&environment, "--from shop/deploy/api --to shop/svc/nothere:81"), @"
+    exit 1
+    ----- stderr -----
+    error: no Service shop/nothere is known
+    hint: give the cluster's objects with --cluster-state
+    ");
+}
+
+/// What is not judged is told; where it could change the answer, that is no answer.
+#[test]
+fn policies_that_are_not_judged_are_told() {
+    let environment = Environment::new();
+    let policy = ingress("api", "api", "");
+    environment.write(
+        "cilium.yaml",
+        policy.replace(
+            "networking.k8s.io/v1, kind: NetworkPolicy",
+            "cilium.io/v2, kind: CiliumNetworkPolicy",
+        ),
+    );
+    environment.write("typing.yaml", policy.replace("kind: NetworkPolicy", "kind: NetworkPolciy"));
+    environment.write("broken.yaml", policy.replace("policyTypes: [Ingress]", "policyTypes: 7"));
+    environment.write("no.yaml", "a: [\n");
+    let check = |file: &str| {
+        environment.run(&format!(
+            "check --from deploy/web --to deploy/api:8080 -n shop -o json -f {file} -f state.yaml"
+        ))
+    };
+    insta::assert_snapshot!(check("cilium.yaml"), @r#"
+    exit 0
+    ----- stdout -----
+    {
+      "denied": 0,
+      "egress": {
+        "reason": "Default",
+        "verdict": "allow"
+      },
+      "from": "shop/deployment/web",
+      "ingress": {
+        "reason": "Default",
+        "verdict": "allow"
+      },
+      "leftOut": [
+        "CiliumNetworkPolicy api"
+      ],
+      "pairs": 1,
+      "port": 8080,
+      "protocol": "TCP",
+      "to": "shop/deployment/api",
+      "verdict": "allow"
+    }
+    ----- stderr -----
+    warning: CiliumNetworkPolicy api: left out: policies of cilium.io/v2 are not judged
+    "#);
+    for file in ["typing.yaml", "broken.yaml", "no.yaml"] {
+        assert_eq!(check(file).code, 3, "{}", check(file));
+    }
+    insta::assert_snapshot!(check("typing.yaml").stderr, @"
+    warning: NetworkPolciy api: left out: networking.k8s.io/v1 has no such kind; is it a NetworkPolicy?
+    error: 1 object could not be read, so the answer may be wrong
+    ");
+    insta::assert_snapshot!(check("broken.yaml").stderr, @"
+    warning: broken.yaml, document 1: NetworkPolicy/api cannot be read and was left out: invalid type: integer `7`, expected a sequence
+    error: 1 object could not be read, so the answer may be wrong
+    ");
+    insta::assert_snapshot!(check("no.yaml").stderr, @"
+    warning: no.yaml: unclosed bracket '[' at line 1, column 4
+    error: 1 object could not be read, so the answer may be wrong
+    ");
+}
+
+/// A pod stands in for a workload only if it is one that the workload's policy selects.
+#[test]
+fn a_workload_whose_labels_nothing_tells_is_no_end() {
+    let environment = Environment::learned();
+    environment.good("promote deployment/web -n shop --protect --direction egress --accept-uncovered all --dir policies");
+    let name = "policies/shop/deployment-web-egress.policy.yaml";
+    let policy = environment.read(name);
+    let wider = policy.replacen(
+        "matchLabels:\n        app: web",
+        "matchExpressions:\n      - {key: app, operator: In, values: [web, www]}",
+        1,
+    );
+    assert_ne!(policy, wider);
+    environment.write(name, wider);
+    environment.good("status --dir policies");
+    insta::assert_snapshot!(environment.run("check --from deploy/web --to 1.1.1.1:443 -n shop --dir policies"), @"
+    exit 1
+    ----- stderr -----
+    error: nothing tells the labels of the pods of shop/deployment/web
+    hint: give the cluster's objects with --cluster-state
+    ");
+    insta::assert_snapshot!(environment.run("explain deploy/web -n shop --dir policies"), @"
+    exit 1
+    ----- stderr -----
+    error: nothing tells the labels of the pods of shop/deployment/web
+    hint: give the cluster's objects with --cluster-state
+    ");
 }

@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::environment::{Environment, Run};
 
 /// What may be told of the sets, and why it is right.
-const TOLD: [(&str, &str); 5] = [
+const TOLD: [(&str, &str); 6] = [
+    ("are not judged", "Kubeflow has policies of its mesh"),
     ("no Kubernetes object: it has no kind", "what np-guard prints lies beside its input"),
     ("is read as the empty one", "the schema of AdminNetworkPolicy requires what is missing"),
     ("make no range: the port matches nothing", "the range ends before it begins"),

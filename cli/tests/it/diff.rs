@@ -123,6 +123,7 @@ fn no_difference_is_exit_0() {
     insta::assert_snapshot!(environment.run("diff -n nowhere --dir policies"), @"
     exit 0
     ----- stderr -----
+    note: the folder has nothing in namespace nowhere
     no differences
     ");
 }
@@ -177,10 +178,10 @@ fn against_traffic_lists_what_protecting_would_deny() {
     insta::assert_snapshot!(environment.run("diff --against-traffic --dir policies"), @"
     exit 1
     ----- stdout -----
-    POLICY                       FROM                  TO                                      PORT      COUNT   UNCOVERED
-    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.7)   443/TCP   3       ujr958z
-    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.8)   443/TCP   2       ujr958z
-    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.9)   443/TCP   3       ujr958z
+    POLICY                       FROM                  TO                                      PORT      COUNT   REASON    UNCOVERED
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.7)   443/TCP   3       no-rule   ujr958z
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.8)   443/TCP   2       no-rule   ujr958z
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.9)   443/TCP   3       no-rule   ujr958z
     recorded connections that would be denied: 8 of 126, listed as uncovered: 8
     ");
     insta::assert_snapshot!(environment.run("diff --against-traffic statefulset/db --dir policies"), @"
@@ -191,11 +192,11 @@ fn against_traffic_lists_what_protecting_would_deny() {
     insta::assert_snapshot!(environment.run("diff --against-traffic --dir policies -o markdown"), @"
     exit 1
     ----- stdout -----
-    | Policy | From | To | Port | Count | Uncovered |
-    |---|---|---|---|---|---|
-    | shop/deployment-web-egress | shop/deployment/web | external/api.example.com(203.0.113.7) | 443/TCP | 3 | ujr958z |
-    | shop/deployment-web-egress | shop/deployment/web | external/api.example.com(203.0.113.8) | 443/TCP | 2 | ujr958z |
-    | shop/deployment-web-egress | shop/deployment/web | external/api.example.com(203.0.113.9) | 443/TCP | 3 | ujr958z |
+    | Policy | From | To | Port | Count | Reason | Uncovered |
+    |---|---|---|---|---|---|---|
+    | shop/deployment-web-egress | shop/deployment/web | external/api.example.com(203.0.113.7) | 443/TCP | 3 | no-rule | ujr958z |
+    | shop/deployment-web-egress | shop/deployment/web | external/api.example.com(203.0.113.8) | 443/TCP | 2 | no-rule | ujr958z |
+    | shop/deployment-web-egress | shop/deployment/web | external/api.example.com(203.0.113.9) | 443/TCP | 3 | no-rule | ujr958z |
     ");
     insta::assert_snapshot!(environment.run("diff --against-traffic --dir policies -o yaml"), @"
     exit 2
@@ -278,6 +279,7 @@ fn connectivity_is_compared_between_what_protects_and_what_could() {
     - shop/deployment/web -> shop/statefulset/db                everything
     - shop/statefulset/db -> shop/deployment/api                everything
     - shop/statefulset/db -> shop/deployment/web                everything
+    ~ nodes(n1,n2) -> shop/statefulset/db                       everything to everything (some pods)
     - world(0.0.0.0/0) -> shop/statefulset/db                   everything
     ");
     insta::assert_snapshot!(diff("sts/db -n shop -o markdown"), @"
@@ -334,7 +336,7 @@ fn connectivity_is_compared_between_folders() {
     insta::assert_snapshot!(diff("--assume-protect"), @"
     exit 1
     ----- stdout -----
-    + shop/deployment/web -> world(203.0.113.7/32,203.0.113.8/31)  443/TCP
+    + shop/deployment/web -> world(203.0.113.7-203.0.113.9)  443/TCP
     ");
     insta::assert_snapshot!(diff("--assume-protect -o json"), @r#"
     exit 1
@@ -399,10 +401,10 @@ fn the_clusters_own_policies_count_against_traffic() {
     insta::assert_snapshot!(diff(""), @"
     exit 1
     ----- stdout -----
-    POLICY                       FROM                  TO                                      PORT      COUNT   UNCOVERED
-    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.7)   443/TCP   3       ujr958z
-    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.8)   443/TCP   2       ujr958z
-    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.9)   443/TCP   3       ujr958z
+    POLICY                       FROM                  TO                                      PORT      COUNT   REASON    UNCOVERED
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.7)   443/TCP   3       no-rule   ujr958z
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.8)   443/TCP   2       no-rule   ujr958z
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.9)   443/TCP   3       no-rule   ujr958z
     recorded connections that would be denied: 8 of 126, listed as uncovered: 8
     ");
     insta::assert_snapshot!(diff("--cluster-state accept.yaml"), @"
@@ -413,10 +415,10 @@ fn the_clusters_own_policies_count_against_traffic() {
     insta::assert_snapshot!(diff("--cluster-state deny.yaml"), @"
     exit 1
     ----- stdout -----
-    POLICY                       FROM                  TO                                      PORT      COUNT   UNCOVERED
-    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.7)   443/TCP   3       ujr958z
-    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.8)   443/TCP   2       ujr958z
-    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.9)   443/TCP   3       ujr958z
+    POLICY                       FROM                  TO                                      PORT      COUNT   REASON                                 UNCOVERED
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.7)   443/TCP   3       denied-by-ClusterNetworkPolicy/guard   ujr958z
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.8)   443/TCP   2       denied-by-ClusterNetworkPolicy/guard   ujr958z
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.9)   443/TCP   3       denied-by-ClusterNetworkPolicy/guard   ujr958z
     recorded connections that would be denied: 8 of 126, listed as uncovered: 8
     ");
     insta::assert_snapshot!(environment.run(
@@ -433,5 +435,65 @@ fn the_clusters_own_policies_count_against_traffic() {
     ----- stderr -----
     error: not promoted: 1 check failed (deployment-web-egress)
     hint: each line with FAIL says what to do; promote without --protect only monitors
+    ");
+}
+
+/// A policy in monitor that allows nothing from `web`.
+const CLOSED: &str = "apiVersion: networkenforcer.kubewarden.io/v1alpha1\nkind: WorkloadNetworkPolicy\nmetadata: {name: deployment-web-egress, namespace: shop}\nspec: {backend: kubernetes, mode: monitor, kubernetes: {podSelector: {matchLabels: {app: web}}, policyTypes: [Egress]}}\n";
+
+/// What a proposal allows is no excuse for the policy of its name (DESIGN D9).
+#[test]
+fn against_traffic_a_proposal_gives_way_to_the_policy_of_its_name() {
+    let environment = Environment::learned();
+    environment.write("policies/shop/deployment-web-egress.policy.yaml", CLOSED);
+    let diff =
+        environment.run("diff deployment-web-egress -n shop --against-traffic --dir policies");
+    insta::assert_snapshot!(diff, @"
+    exit 1
+    ----- stdout -----
+    POLICY                       FROM                  TO                                      PORT       COUNT   REASON    UNCOVERED
+    shop/deployment-web-egress   shop/deployment/web   kube-system/deployment/coredns          53/UDP     10      no-rule   <none>
+    shop/deployment-web-egress   shop/deployment/web   shop/deployment/api                     8080/TCP   40      no-rule   <none>
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.7)   443/TCP    3       no-rule   <none>
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.8)   443/TCP    2       no-rule   <none>
+    shop/deployment-web-egress   shop/deployment/web   external/api.example.com(203.0.113.9)   443/TCP    3       no-rule   <none>
+    recorded connections that would be denied: 58 of 126, listed as uncovered: 0
+    ----- stderr -----
+    the proposal shop/deployment-web-egress is left out: the policy of its name decides; kubectl netenf diff compares them
+    ");
+}
+
+/// What ours became is what protecting replaces; a foreign object of its name stays, which is told.
+#[test]
+fn a_native_policy_of_the_name_counts_unless_ours_became_it() {
+    let environment = Environment::new();
+    environment.write("policies/shop/deployment-web-egress.policy.yaml", CLOSED);
+    environment.good("learn --input-file flows.jsonl --cluster-state state.yaml --dir policies");
+    let native = |owner: &str| {
+        format!(
+            "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {{name: deployment-web-egress, namespace: shop, \
+             ownerReferences: [{owner}]}}\nspec: {{podSelector: {{}}, policyTypes: [Egress], egress: [{{}}]}}\n"
+        )
+    };
+    let owner = "{apiVersion: networkenforcer.kubewarden.io/v1alpha1, kind: WorkloadNetworkPolicy, name: deployment-web-egress, uid: u, controller: true}";
+    environment.write("became.yaml", native(owner));
+    environment.write("foreign.yaml", native(""));
+    let traffic = |state: &str| {
+        let of = "deployment-web-egress -n shop --dir policies --cluster-state";
+        let promote = environment.run(&format!("promote {of} {state} --protect --dry-run"));
+        let told = promote.stdout.lines().find(|line| line.contains("would be denied")).unwrap();
+        let diff = environment.run(&format!("diff {of} {state} --against-traffic"));
+        let last = diff.stdout.lines().last().unwrap();
+        format!("{told}\n{last}\n{}", promote.stderr.lines().next().unwrap())
+    };
+    insta::assert_snapshot!(traffic("became.yaml"), @"
+    PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 58, listed as uncovered: 0  FAIL  (kubectl netenf diff --against-traffic --cluster-state became.yaml lists them; accept with --accept traffic)
+    recorded connections that would be denied: 58 of 126, listed as uncovered: 0
+    error: not promoted: 4 checks failed (deployment-web-egress)
+    ");
+    insta::assert_snapshot!(traffic("foreign.yaml"), @"
+    PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 0                 pass
+    recorded connections that would be denied: 0 of 126
+    warning: NetworkPolicy shop/deployment-web-egress: WorkloadNetworkPolicy shop/deployment-web-egress does not control it, so it stays in force and ours conflicts with it; delete it, or give one of them another name
     ");
 }

@@ -48,6 +48,7 @@ fn a_workload_is_explained_in_words() {
         from   monitoring/statefulset/prometheus   5432/TCP
         from   shop/deployment/api                 5432/TCP
         from   shop/deployment/web                 5432/TCP
+        from   nodes(n1,n2)                        everything (some pods)
         from   world(203.0.113.0/25)               5000-6000/TCP
     egress  not isolated: what no rule denies is allowed
       deny   198.51.100.0/24 or nodes zone=a   on every port   ClusterNetworkPolicy guard rule 0, Admin tier
@@ -58,6 +59,7 @@ fn a_workload_is_explained_in_words() {
         to   shop/deployment/api                        everything
         to   shop/deployment/cache                      everything
         to   shop/deployment/web                        everything
+        to   nodes(n1,n2)                               everything
         to   world(0.0.0.0/0 without 198.51.100.0/24)   everything
     "#);
 }
@@ -99,55 +101,63 @@ fn without_a_workload_the_whole_map_is_shown() {
     insta::assert_snapshot!(environment.run("explain --dir policies --cluster-state state.yaml --assume-protect -n shop"), @"
     exit 0
     ----- stdout -----
-    FROM                                TO                                  PORTS           PODS
-    kube-system/deployment/coredns      shop/cronjob/report                 everything      all
-    kube-system/deployment/coredns      shop/deployment/cache               everything      all
-    monitoring/statefulset/prometheus   shop/deployment/api                 9102/TCP        all
-    shop/cronjob/report                 kube-system/deployment/coredns      everything      all
-    shop/cronjob/report                 monitoring/statefulset/prometheus   everything      all
-    shop/cronjob/report                 shop/deployment/cache               everything      all
-    shop/cronjob/report                 shop/statefulset/db                 5432/TCP        all
-    shop/cronjob/report                 world(0.0.0.0/0)                    everything      all
-    shop/deployment/api                 kube-system/deployment/coredns      53/TCP,53/UDP   all
-    shop/deployment/api                 shop/statefulset/db                 5432/TCP        all
-    shop/deployment/cache               kube-system/deployment/coredns      everything      all
-    shop/deployment/cache               monitoring/statefulset/prometheus   everything      all
-    shop/deployment/cache               shop/cronjob/report                 everything      all
-    shop/deployment/cache               world(0.0.0.0/0)                    everything      all
-    shop/deployment/web                 kube-system/deployment/coredns      53/TCP,53/UDP   all
-    shop/deployment/web                 shop/deployment/api                 8080/TCP        all
-    shop/statefulset/db                 kube-system/deployment/coredns      everything      all
-    shop/statefulset/db                 monitoring/statefulset/prometheus   everything      all
-    shop/statefulset/db                 shop/cronjob/report                 everything      all
-    shop/statefulset/db                 shop/deployment/cache               everything      all
-    shop/statefulset/db                 world(0.0.0.0/0)                    everything      all
-    world(0.0.0.0/0)                    shop/cronjob/report                 everything      all
-    world(0.0.0.0/0)                    shop/deployment/cache               everything      all
+    FROM                                TO                                  PORTS
+    kube-system/deployment/coredns      shop/cronjob/report                 everything
+    kube-system/deployment/coredns      shop/deployment/cache               everything
+    monitoring/statefulset/prometheus   shop/deployment/api                 9102/TCP
+    shop/cronjob/report                 kube-system/deployment/coredns      everything
+    shop/cronjob/report                 monitoring/statefulset/prometheus   everything
+    shop/cronjob/report                 shop/deployment/cache               everything
+    shop/cronjob/report                 shop/statefulset/db                 5432/TCP
+    shop/cronjob/report                 nodes(n1,n2)                        everything
+    shop/cronjob/report                 world(0.0.0.0/0)                    everything
+    shop/deployment/api                 kube-system/deployment/coredns      53/TCP,53/UDP
+    shop/deployment/api                 shop/statefulset/db                 5432/TCP
+    shop/deployment/cache               kube-system/deployment/coredns      everything
+    shop/deployment/cache               monitoring/statefulset/prometheus   everything
+    shop/deployment/cache               shop/cronjob/report                 everything
+    shop/deployment/cache               nodes(n1,n2)                        everything
+    shop/deployment/cache               world(0.0.0.0/0)                    everything
+    shop/deployment/web                 kube-system/deployment/coredns      53/TCP,53/UDP
+    shop/deployment/web                 shop/deployment/api                 8080/TCP
+    shop/statefulset/db                 kube-system/deployment/coredns      everything
+    shop/statefulset/db                 monitoring/statefulset/prometheus   everything
+    shop/statefulset/db                 shop/cronjob/report                 everything
+    shop/statefulset/db                 shop/deployment/cache               everything
+    shop/statefulset/db                 nodes(n1,n2)                        everything
+    shop/statefulset/db                 world(0.0.0.0/0)                    everything
+    nodes(n1,n2)                        shop/cronjob/report                 everything
+    nodes(n1,n2)                        shop/deployment/api                 everything (some pods)
+    nodes(n1,n2)                        shop/deployment/cache               everything
+    nodes(n1,n2)                        shop/deployment/web                 everything (some pods)
+    nodes(n1,n2)                        shop/statefulset/db                 everything (some pods)
+    world(0.0.0.0/0)                    shop/cronjob/report                 everything
+    world(0.0.0.0/0)                    shop/deployment/cache               everything
     ");
     insta::assert_snapshot!(environment.run("explain --dir policies"), @"
     exit 0
     ----- stdout -----
-    FROM                                TO                                  PORTS        PODS
-    monitoring/statefulset/prometheus   shop/deployment/api                 everything   all
-    monitoring/statefulset/prometheus   shop/deployment/web                 everything   all
-    monitoring/statefulset/prometheus   shop/statefulset/db                 everything   all
-    monitoring/statefulset/prometheus   world(0.0.0.0/0)                    everything   all
-    shop/deployment/api                 monitoring/statefulset/prometheus   everything   all
-    shop/deployment/api                 shop/deployment/web                 everything   all
-    shop/deployment/api                 shop/statefulset/db                 everything   all
-    shop/deployment/api                 world(0.0.0.0/0)                    everything   all
-    shop/deployment/web                 monitoring/statefulset/prometheus   everything   all
-    shop/deployment/web                 shop/deployment/api                 everything   all
-    shop/deployment/web                 shop/statefulset/db                 everything   all
-    shop/deployment/web                 world(0.0.0.0/0)                    everything   all
-    shop/statefulset/db                 monitoring/statefulset/prometheus   everything   all
-    shop/statefulset/db                 shop/deployment/api                 everything   all
-    shop/statefulset/db                 shop/deployment/web                 everything   all
-    shop/statefulset/db                 world(0.0.0.0/0)                    everything   all
-    world(0.0.0.0/0)                    monitoring/statefulset/prometheus   everything   all
-    world(0.0.0.0/0)                    shop/deployment/api                 everything   all
-    world(0.0.0.0/0)                    shop/deployment/web                 everything   all
-    world(0.0.0.0/0)                    shop/statefulset/db                 everything   all
+    FROM                                TO                                  PORTS
+    monitoring/statefulset/prometheus   shop/deployment/api                 everything
+    monitoring/statefulset/prometheus   shop/deployment/web                 everything
+    monitoring/statefulset/prometheus   shop/statefulset/db                 everything
+    monitoring/statefulset/prometheus   world(0.0.0.0/0)                    everything
+    shop/deployment/api                 monitoring/statefulset/prometheus   everything
+    shop/deployment/api                 shop/deployment/web                 everything
+    shop/deployment/api                 shop/statefulset/db                 everything
+    shop/deployment/api                 world(0.0.0.0/0)                    everything
+    shop/deployment/web                 monitoring/statefulset/prometheus   everything
+    shop/deployment/web                 shop/deployment/api                 everything
+    shop/deployment/web                 shop/statefulset/db                 everything
+    shop/deployment/web                 world(0.0.0.0/0)                    everything
+    shop/statefulset/db                 monitoring/statefulset/prometheus   everything
+    shop/statefulset/db                 shop/deployment/api                 everything
+    shop/statefulset/db                 shop/deployment/web                 everything
+    shop/statefulset/db                 world(0.0.0.0/0)                    everything
+    world(0.0.0.0/0)                    monitoring/statefulset/prometheus   everything
+    world(0.0.0.0/0)                    shop/deployment/api                 everything
+    world(0.0.0.0/0)                    shop/deployment/web                 everything
+    world(0.0.0.0/0)                    shop/statefulset/db                 everything
     ");
 }
 
@@ -323,7 +333,8 @@ fn json_holds_rules_and_effect() {
             "namespace": "shop"
           }
         }
-      ]
+      ],
+      "leftOut": []
     }
     "#);
 }

@@ -283,6 +283,7 @@ fn what_is_not_there_is_an_answer_of_no_where_it_was_named() {
     insta::assert_snapshot!(environment.run("get -n nowhere --dir policies"), @"
     exit 0
     ----- stderr -----
+    note: the folder has nothing in namespace nowhere
     nothing found; kubectl netenf learn makes proposals, status says what was seen
     ");
     insta::assert_snapshot!(environment.run("get deployment/nope --dir policies"), @r#"

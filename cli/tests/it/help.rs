@@ -1375,8 +1375,9 @@ fn help_of_questions_about_policies() {
     policies of -f and --cluster-state count, and ours that protect; --assume-protect adds those that
     monitor, and proposals. An end is [NAMESPACE/]KIND/NAME, [NAMESPACE/]pod/NAME, node/NAME,
     namespace/NAME, an address, a range of addresses outside the cluster, a domain name, world, host or
-    apiserver. Where an end is several pods, the connection must be allowed between all of them. Exits
-    with 0 if it is allowed and with 1 if it is denied.
+    apiserver; the other end may be [NAMESPACE/]svc/NAME too, or an address or name of a Service. Where
+    an end is several pods, the connection must be allowed between all of them. Exits with 0 if it is
+    allowed and with 1 if it is denied.
 
     Usage: kubectl netenf check [OPTIONS] --from <END> --to <END:PORT>
 
@@ -1389,7 +1390,8 @@ fn help_of_questions_about_policies() {
               brackets
 
       -f, --filename <PLACE>
-              Objects to judge by, policies too: a file, a folder or - (repeatable)
+              Objects to judge by, policies too, in place of those of the same name in --cluster-state:
+              a file, a folder or - (repeatable)
 
           --cluster-state <PLACE>
               The cluster's objects: a file, a folder or - (repeatable)
@@ -1456,7 +1458,8 @@ fn help_of_questions_about_policies() {
 
     Options:
       -f, --filename <PLACE>
-              Objects to judge by, policies too: a file, a folder or - (repeatable)
+              Objects to judge by, policies too, in place of those of the same name in --cluster-state:
+              a file, a folder or - (repeatable)
 
           --cluster-state <PLACE>
               The cluster's objects: a file, a folder or - (repeatable)

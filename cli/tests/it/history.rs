@@ -28,6 +28,7 @@ fn every_change_by_a_command_is_a_revision() {
     insta::assert_snapshot!(environment.run("history -n nowhere --dir policies"), @"
     exit 0
     ----- stderr -----
+    note: the folder has nothing in namespace nowhere
     no revision is kept of that; changes made by commands are, edits by hand are not
     ");
     insta::assert_snapshot!(environment.run("history deployment/nope --dir policies"), @r#"

@@ -474,3 +474,17 @@ fn the_version_is_told_by_a_flag_too() {
     assert_eq!(environment.good("--version"), version);
     assert_eq!(environment.good("-V"), version);
 }
+
+/// A slip of the hand in a namespace is no all clear.
+#[test]
+fn a_namespace_that_nothing_is_in_is_told() {
+    let environment = Environment::learned();
+    environment.good("promote statefulset/db -n shop --dir policies");
+    for command in ["diff", "get", "violations", "diff --against-traffic", "promote --all"] {
+        let run = environment.run(&format!("{command} -n shopp --dir policies"));
+        let note = "note: the folder has nothing in namespace shopp; did you mean shop?";
+        assert!(run.stderr.contains(note), "{command}: {run}");
+        let run = environment.run(&format!("{command} -n shop --dir policies"));
+        assert!(!run.stderr.contains("note: the folder has nothing"), "{command}: {run}");
+    }
+}

@@ -310,3 +310,41 @@ fn field_reports_are_judged_as_they_are_learned() {
         assert_eq!(listed, recorded, "{}", case.display());
     }
 }
+
+/// Objects that do not know the recording's pods hide no violation: flows tell their labels.
+#[test]
+fn a_state_that_knows_nobody_is_no_false_all_clear() {
+    let environment = monitored();
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: other, namespace: shop, labels: {app: other}}, spec: {containers: []}}";
+    environment.write("stranger.yaml", pod);
+    let policy = "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: dns, namespace: shop}, spec: {podSelector: {}, policyTypes: [Ingress]}}";
+    environment.write("policy.yaml", policy);
+    let violations = |state: &str| {
+        let line = "violations --exit-code --input-file later.jsonl --dir policies";
+        environment.run(&format!("{line} {state}"))
+    };
+    insta::assert_snapshot!(violations("--cluster-state stranger.yaml"), @"
+    exit 1
+    ----- stdout -----
+    NAMESPACE   ID          LAST   COUNT   FROM                           TO                               PORT       DIR      MODE      REASON
+    shop        v5038a3a1   28m    3       shop/pod/web-7d9f8b6c5-abcde   shop/pod/cache-5b8c9d7f6-q2w3e   6379/TCP   egress   monitor   no-rule
+    ----- stderr -----
+    18 received: 0 learned, 6 uncovered, 6 skipped, 6 violations, 0 errors; 0 lost by the source
+    skipped: 6 Reply
+    warning: --cluster-state knows none of the 3 workloads of this recording: those in namespaces of its objects get no rules, and policies are asked about the labels that flows tell
+    hint: leave --cluster-state out, or give the objects of the cluster and the time of the recording:
+          kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices,netpol -A -o yaml > state.yaml
+    ");
+    insta::assert_snapshot!(violations("--cluster-state policy.yaml"), @"
+    exit 1
+    ----- stdout -----
+    NAMESPACE   ID          LAST   COUNT   FROM                  TO                      PORT       DIR      MODE      REASON
+    shop        vf760ecfd   28m    3       shop/deployment/web   shop/deployment/cache   6379/TCP   egress   monitor   no-rule
+    ----- stderr -----
+    18 received: 6 learned, 0 uncovered, 6 skipped, 6 violations, 0 errors; 0 lost by the source
+    skipped: 6 Reply
+    warning: --cluster-state knows none of the 3 workloads of this recording: those in namespaces of its objects get no rules, and policies are asked about the labels that flows tell
+    hint: leave --cluster-state out, or give the objects of the cluster and the time of the recording:
+          kubectl get ns,nodes,pods,rs,deploy,sts,ds,jobs,cronjobs,svc,endpointslices,netpol -A -o yaml > state.yaml
+    ");
+}

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use netenf_k8s::object;
+use netenf_k8s::object::ClusterKind;
+
 /// A kind that is watched. Its text is the name of its resource, as `kubectl get` and RBAC know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -124,6 +127,33 @@ impl Kind {
             | Self::BaselineAdminNetworkPolicy
             | Self::ClusterNetworkPolicy
             | Self::AuthorizationPolicy => Presence::Optional,
+        }
+    }
+}
+
+impl From<Kind> for object::Kind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Namespace => Self::Namespace,
+            Kind::Node => Self::Node,
+            Kind::Pod => Self::Pod,
+            Kind::ReplicaSet => Self::ReplicaSet,
+            Kind::Deployment => Self::Deployment,
+            Kind::StatefulSet => Self::StatefulSet,
+            Kind::DaemonSet => Self::DaemonSet,
+            Kind::Job => Self::Job,
+            Kind::CronJob => Self::CronJob,
+            Kind::Service => Self::Service,
+            Kind::EndpointSlice => Self::EndpointSlice,
+            Kind::NetworkPolicy => Self::NetworkPolicy,
+            Kind::Proposal => Self::Proposal,
+            Kind::Policy => Self::Policy,
+            Kind::AdminNetworkPolicy => Self::ClusterPolicy(ClusterKind::AdminNetworkPolicy),
+            Kind::BaselineAdminNetworkPolicy => {
+                Self::ClusterPolicy(ClusterKind::BaselineAdminNetworkPolicy)
+            }
+            Kind::ClusterNetworkPolicy => Self::ClusterPolicy(ClusterKind::ClusterNetworkPolicy),
+            Kind::AuthorizationPolicy => Self::Other("AuthorizationPolicy".into()),
         }
     }
 }

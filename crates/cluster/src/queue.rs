@@ -130,3 +130,6 @@ impl<K: Clone + Debug + Eq + Hash + Ord> Queue<K> {
         self.backlog.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,7 +40,7 @@ pub enum Change {
     Applied(Object),
     /// The object is gone.
     Deleted(Object),
-    /// The object is there, and cannot be understood.
+    /// The object is there, and cannot be understood. It is not among those of [`Change::Replaced`].
     Unreadable(Unreadable),
 }
 

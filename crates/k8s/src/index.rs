@@ -1,7 +1,8 @@
 //! An index of the cluster's objects: who a pod belongs to, who holds an address, what is behind a service.
 //!
-//! Objects are applied one by one, in any order, each in place of its older version; nothing is looked up
-//! in names. Owners are walked through `ownerReferences` to the top: a `ReplicaSet` is its Deployment's, a Job its `CronJob`'s,
+//! Objects are applied one by one, in any order, each in place of its older version, and deleted again; what
+//! is known is what an index of those that are left knows, and for a while which pods are gone. Nothing is
+//! looked up in names. Owners are walked through `ownerReferences` to the top: a `ReplicaSet` is its Deployment's, a Job its `CronJob`'s,
 //! and a kind that we do not know (`Rollout`) is named as it is.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -13,30 +14,43 @@ use netenf_learn::{Timestamp, Workload};
 use netenf_policy::cluster::{self, Phase};
 use netenf_policy::{Labels, Protocol, Selector};
 
-use crate::object::{Diagnostic, Object};
+use crate::object::{Diagnostic, Kind, Object};
 use crate::render::NAMESPACE_NAME;
 
 mod apply;
 mod directory;
+mod endpoint;
 mod model;
+mod native;
+mod node;
 mod place;
+mod pod;
+mod policy;
 mod service;
+mod tombstone;
 mod workload;
+
+use tombstone::Tombstones;
+
+/// The namespace of objects that say none.
+const DEFAULT_NAMESPACE: &str = "default";
 
 /// Owners deeper than this are a loop.
 const DEEPEST: usize = 8;
 
 /// The cluster's objects, indexed.
 #[derive(Debug, Default)]
+#[cfg_attr(test, derive(PartialEq))]
 pub struct Index {
     namespaces: BTreeMap<Arc<str>, Labels>,
-    /// Namespaces of any object.
-    covered: BTreeSet<Arc<str>>,
+    /// Kinds and names of the objects of each namespace that has any.
+    covered: BTreeMap<Arc<str>, BTreeSet<Listing>>,
     pods: HashMap<Key, Pod>,
+    tombstones: Tombstones,
     by_generate_name: HashMap<Key, BTreeSet<Key>>,
     by_address: HashMap<IpAddr, BTreeSet<Key>>,
     /// Controllers of objects that are controlled themselves.
-    owners: HashMap<Workload, Workload>,
+    owners: HashMap<Workload, Owner>,
     /// What a controller controls.
     controlled: HashMap<Workload, BTreeSet<Workload>>,
     /// Pods by their direct controllers.
@@ -49,14 +63,17 @@ pub struct Index {
     node_ports: HashMap<(u16, Protocol), BTreeSet<Key>>,
     /// Endpoints of services by the object that lists them, ready or not: what is behind a service does
     /// not change with that.
-    endpoints: BTreeMap<Key, BTreeMap<Arc<str>, Vec<Endpoint>>>,
-    nodes: BTreeMap<Arc<str>, cluster::Node>,
-    node_addresses: HashMap<IpAddr, (Arc<str>, NodeAddress)>,
+    endpoints: BTreeMap<Key, BTreeMap<Listing, Vec<Endpoint>>>,
+    /// The service whose endpoints an object lists.
+    listed_for: HashMap<(Kind, Key), Arc<str>>,
+    nodes: BTreeMap<Arc<str>, Node>,
+    node_addresses: HashMap<IpAddr, BTreeSet<(NodeAddress, Arc<str>)>>,
     /// Ports and addresses of the API server by the object that lists them.
-    api_server: BTreeMap<Arc<str>, Vec<PortsAt>>,
+    api_server: BTreeMap<Listing, Vec<PortsAt>>,
+    /// Sorted by namespace and name.
     policies: Vec<netenf_policy::NetworkPolicy>,
-    /// Places among `policies`.
-    policy_at: HashMap<Key, usize>,
+    /// Native policies that one of ours of the same name controls.
+    controlled_by_ours: BTreeSet<Key>,
     diagnostics: BTreeMap<Key, Vec<Diagnostic>>,
     /// Sorted by kind and name.
     cluster_policies: Vec<Arc<netenf_policy::ClusterPolicy>>,
@@ -64,7 +81,7 @@ pub struct Index {
     cluster_diagnostics: BTreeMap<Key, Vec<Diagnostic>>,
 }
 
-/// What kind of address of a node it is.
+/// What kind of address of a node it is, the better claims first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum NodeAddress {
     /// In its status.
@@ -77,11 +94,24 @@ enum NodeAddress {
 
 /// Namespace and name.
 type Key = (Arc<str>, Arc<str>);
+/// An object of a namespace: its kind and its name.
+type Listing = (Kind, Arc<str>);
 /// TCP ports and the addresses that have them.
 type PortsAt = (Vec<u16>, Vec<IpAddr>);
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
+#[cfg_attr(test, derive(PartialEq))]
+struct Node {
+    model: cluster::Node,
+    /// All addresses that are its.
+    claims: Vec<(IpAddr, NodeAddress)>,
+}
+
+#[derive(Debug)]
+#[cfg_attr(test, derive(PartialEq))]
 struct Pod {
+    uid: Option<Arc<str>>,
+    created: Option<Timestamp>,
     labels: Labels,
     /// The direct controller, or the pod itself.
     owner: Workload,
@@ -104,7 +134,23 @@ struct NamedPort {
     number: u16,
 }
 
-#[derive(Debug, Clone, Default)]
+/// The controller of an object.
+#[derive(Debug, PartialEq)]
+struct Owner {
+    workload: Workload,
+    teller: Teller,
+}
+
+/// The object that is controlled.
+#[derive(Debug, PartialEq)]
+enum Teller {
+    /// It is there, and tells this of its controller.
+    There(WorkloadEntry),
+    /// It went then. Its pods may go after it, and are its controller's still.
+    Gone(Timestamp),
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
 struct WorkloadEntry {
     selector: Selector,
     /// Labels that its pods get.
@@ -128,6 +174,7 @@ enum Origin {
 }
 
 #[derive(Debug, Clone)]
+#[cfg_attr(test, derive(PartialEq))]
 struct Service {
     selector: Labels,
     addresses: BTreeSet<IpAddr>,
@@ -135,6 +182,7 @@ struct Service {
 }
 
 #[derive(Debug, Clone)]
+#[cfg_attr(test, derive(PartialEq))]
 struct ServicePort {
     name: Option<Arc<str>>,
     protocol: Protocol,
@@ -144,12 +192,14 @@ struct ServicePort {
 }
 
 #[derive(Debug, Clone)]
+#[cfg_attr(test, derive(PartialEq))]
 enum Target {
     Number(u16),
     Name(Arc<str>),
 }
 
 #[derive(Debug, Clone)]
+#[cfg_attr(test, derive(PartialEq))]
 struct Endpoint {
     pod: Key,
     ports: Vec<NamedPort>,
@@ -172,7 +222,7 @@ impl Index {
         self.covered.is_empty() && self.nodes.is_empty() && self.namespaces.is_empty()
     }
 
-    /// Native policies that were among the objects.
+    /// Native policies that were among the objects, sorted by namespace and name.
     pub fn policies(&self) -> &[netenf_policy::NetworkPolicy] {
         &self.policies
     }
@@ -219,17 +269,9 @@ impl Index {
         let mut top = workload;
         for _ in 0..DEEPEST {
             let Some(owner) = self.owners.get(top) else { break };
-            top = owner;
+            top = &owner.workload;
         }
         top.clone()
-    }
-
-    fn addresses_of_nodes(&self, is_wanted: impl Fn(&str, NodeAddress) -> bool) -> Vec<IpAddr> {
-        let all = self.node_addresses.iter();
-        let wanted = all.filter(|(_, (node, kind))| is_wanted(node, *kind));
-        let mut addresses: Vec<IpAddr> = wanted.map(|(address, _)| *address).collect();
-        addresses.sort_unstable();
-        addresses
     }
 
     fn workloads_in(
@@ -248,7 +290,7 @@ impl Index {
 }
 
 fn key(metadata: &ObjectMeta) -> Key {
-    let namespace = metadata.namespace.as_deref().unwrap_or("default");
+    let namespace = metadata.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);
     (namespace.into(), metadata.name.as_deref().unwrap_or_default().into())
 }
 

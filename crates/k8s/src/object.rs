@@ -11,9 +11,11 @@ use netenf_api::{WorkloadNetworkPolicy, WorkloadNetworkPolicyProposal};
 use serde_json::Value;
 
 mod cluster_policy;
+mod kind;
 mod stranger;
 
 pub use cluster_policy::{ClusterKind, ClusterPolicy};
+pub use kind::Kind;
 
 /// An object that this crate knows what to do with.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +58,13 @@ pub enum Object {
     Policy(WorkloadNetworkPolicy),
     /// Another kind: only its identity, owners and selector are of interest.
     Other(Value),
+    /// What could not be read, of which a diagnostic tells: its kind and name as far as they are known.
+    Broken {
+        /// Its kind; empty if not even that is known.
+        kind: String,
+        /// Its name, or the place of the text.
+        name: String,
+    },
 }
 
 /// Something in an input that could not be used, and what follows from that.
@@ -78,7 +87,10 @@ pub fn read(place: &str, text: &str) -> (Vec<Object>, Vec<Diagnostic>) {
                 take(&place, document, &mut objects, &mut diagnostics);
             }
         }
-        Err(message) => diagnostics.push(Diagnostic { place: place.to_owned(), message }),
+        Err(message) => {
+            objects.push(Object::Broken { kind: String::new(), name: place.to_owned() });
+            diagnostics.push(Diagnostic { place: place.to_owned(), message });
+        }
     }
     (objects, diagnostics)
 }
@@ -129,6 +141,7 @@ fn take(
         Err(error) => {
             let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or("?");
             let message = format!("{kind}/{name} cannot be read and was left out: {error}");
+            objects.push(Object::Broken { kind: kind.to_owned(), name: name.to_owned() });
             diagnostics.push(Diagnostic { place: place.to_owned(), message });
         }
     }
@@ -187,6 +200,12 @@ fn is_core(document: &Value) -> bool {
 fn is_native_policy(document: &Value) -> bool {
     let version = document.get("apiVersion").and_then(Value::as_str);
     version.is_none_or(|version| version.starts_with("networking.k8s.io/"))
+}
+
+/// Whether policies of a kind that is no [`Object`] of its own decide about connections all the same: those of
+/// network plugins and meshes, and NetworkPolicies of versions that no cluster serves any more.
+pub fn is_foreign_policy(kind: &str) -> bool {
+    kind.ends_with("NetworkPolicy") || kind == "AuthorizationPolicy"
 }
 
 /// Labels of an object's metadata.

@@ -57,6 +57,8 @@ pub struct Facts<'a> {
     pub last: Option<i64>,
     /// Recorded traffic that enforcing would cut; `None` where none was recorded.
     pub denied: Option<&'a [Denied]>,
+    /// Where the cluster's own policies were read, as a person wrote it: hints repeat it.
+    pub cluster_state: &'a [String],
     /// What enforces in this cluster; `None` where that cannot be told, as in a folder.
     pub enforcer: Option<&'a str>,
 }
@@ -225,11 +227,15 @@ fn traffic(facts: &Facts<'_>) -> Item {
         return Item { details, ..item("traffic", Verdict::Accepted, message) };
     }
     let hint = if denied.iter().all(|(_, item)| item.is_some()) {
-        "allow or accept what is listed as uncovered"
+        "allow or accept what is listed as uncovered".to_owned()
     } else {
-        "kubectl netenf diff --against-traffic lists them; accept with --accept traffic"
+        let state: String =
+            facts.cluster_state.iter().map(|place| format!(" --cluster-state {place}")).collect();
+        format!(
+            "kubectl netenf diff --against-traffic{state} lists them; accept with --accept traffic"
+        )
     };
-    Item { hint: Some(hint.to_owned()), ..item("traffic", Verdict::Fail, message) }
+    Item { hint: Some(hint), ..item("traffic", Verdict::Fail, message) }
 }
 
 /// The uncovered item that tells of the connection.

@@ -5,8 +5,6 @@
 //! policies -> blocks -> world ─┴─ Policies::explain, ::parts -> Answer, Link
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use netenf_learn::Workload;
 use netenf_policy::space::{self, AddressRange};
 use netenf_policy::{
@@ -18,9 +16,14 @@ use crate::index::Index;
 
 mod alike;
 mod change;
+mod outside;
+mod place;
+mod world;
 
 use alike::Sort;
 pub use change::{Change, Scene, compare};
+use outside::Outside;
+pub use place::Place;
 
 /// Policies, and all addresses as far as they tell them apart.
 #[derive(Debug)]
@@ -34,7 +37,7 @@ pub struct Reach<'a> {
 }
 
 /// A workload with its ends, and what was looked up of them once.
-type Known<'a, 'e> = (&'e Workload, Vec<Sort<'a, 'e>>);
+type Known<'a, 'e> = (&'e Workload, Vec<Sort<'a>>);
 
 /// Whether a connection is allowed between every two ends that are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,19 +59,17 @@ pub struct Link {
     pub source: Place,
     /// To where.
     pub destination: Place,
-    /// What passes from some end to some end.
-    pub transports: Transports,
-    /// Whether it does not pass between all ends.
-    pub is_partial: bool,
+    /// What passes.
+    pub passing: Passing,
 }
 
-/// A place in a map of what may talk to what.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// A workload.
-    Workload(Workload),
-    /// Addresses that nothing in the cluster has.
-    World(Vec<AddressRange>),
+/// What passes between the ends of two places.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Passing {
+    /// From some end to some end.
+    pub some: Transports,
+    /// From every end to every end.
+    pub all: Transports,
 }
 
 // === impl Reach ===
@@ -92,27 +93,8 @@ impl<'a> Reach<'a> {
         &self.policies
     }
 
-    /// All addresses of the families that matter, in ranges that no policy tells apart. IPv6 matters where a
-    /// policy or the cluster knows an address of it.
-    pub fn world(&self, index: &Index) -> Vec<AddressRange> {
-        let has_v6 = self.names_ipv6 || index.has_ipv6();
-        let is_held = |range: &AddressRange| {
-            range.first == range.last && !matches!(index.end_at(range.first), End::Address(_))
-        };
-        let of_family = self.world.iter().filter(|range| has_v6 || range.first.is_ipv4());
-        of_family.copied().filter(|range| !is_held(range)).collect()
-    }
-
-    /// The part of the world that is in a block.
-    pub fn within(&self, block: AddressRange) -> Vec<AddressRange> {
-        let cut = |range: &AddressRange| {
-            let cut = AddressRange::new(range.first.max(block.first), range.last.min(block.last));
-            (cut.first.is_ipv4() == cut.last.is_ipv4() && cut.first <= cut.last).then_some(cut)
-        };
-        self.world.iter().filter_map(cut).collect()
-    }
-
-    /// Whether `port` is allowed from each of `sources` to each of `destinations`.
+    /// Whether `port` is allowed from each of `sources` to each of `destinations`, in every family of addresses that
+    /// both have; `None` if there is no end, or none of which one has an address of the family of the other.
     pub fn check(
         &self,
         sources: &[End],
@@ -142,13 +124,13 @@ impl<'a> Reach<'a> {
         answer
     }
 
-    /// What passes from some of `sources` to some of `destinations`, and whether it does between all of them.
-    pub fn passing(&self, sources: &[End], destinations: &[End]) -> (Transports, bool) {
+    /// What passes from `sources` to `destinations`.
+    pub fn passing(&self, sources: &[End], destinations: &[End]) -> Passing {
         passing(&self.sorts(sources), &self.sorts(destinations))
     }
 
-    /// What passes between workloads, and between them and the world, as far as `wanted` wants one of the two;
-    /// nothing is left out that passes, save from a workload to itself.
+    /// What passes between workloads, and between them and nodes, names that rules for them name, and the world, as
+    /// far as `wanted` wants one of the two; nothing is left out that passes, save from a workload to itself.
     pub fn map(
         &self,
         index: &Index,
@@ -156,10 +138,14 @@ impl<'a> Reach<'a> {
         wanted: impl Fn(&Workload) -> bool,
     ) -> Vec<Link> {
         let known = self.known(workloads);
-        let world = self.world(index);
+        let outside = Outside {
+            ranges: self.world(index),
+            nodes: self.nodes(index, self.node_groups(index)),
+            names: outside::names(&known),
+        };
         let mut links = between(&known, &wanted);
         let wanted = known.iter().filter(|(workload, _)| wanted(workload));
-        links.extend(wanted.flat_map(|one| self.links_with_world(one, &world)).map(Link::joined));
+        links.extend(wanted.flat_map(|one| self.links_outside(one, &outside)).map(Link::joined));
         links.sort();
         links
     }
@@ -167,56 +153,19 @@ impl<'a> Reach<'a> {
     fn known<'e>(&self, workloads: &'e [(Workload, Vec<End>)]) -> Vec<Known<'a, 'e>> {
         workloads.iter().map(|(workload, ends)| (workload, self.sorts(ends))).collect()
     }
+}
 
-    /// Ranges of addresses to and from which the same passes are one place, each for itself.
-    fn links_with_world(
-        &self,
-        (workload, sorts): &Known<'a, '_>,
-        world: &[AddressRange],
-    ) -> Vec<Link> {
-        let own = Place::Workload((*workload).clone());
-        let mut links = Vec::new();
-        for side in [Side::Egress, Side::Ingress] {
-            for ((transports, is_partial), ranges) in self.outside(sorts, side, world) {
-                let world = Place::World(ranges);
-                let (source, destination) = match side {
-                    Side::Egress => (own.clone(), world),
-                    Side::Ingress => (world, own.clone()),
-                };
-                links.push(Link { source, destination, transports, is_partial });
-            }
-        }
-        links
+// === impl Passing ===
+
+impl Passing {
+    /// Whether nothing passes from any end to any end.
+    pub fn is_empty(&self) -> bool {
+        self.some.is_empty()
     }
 
-    /// Ranges of `world` by what passes between them and `ends`, where something does. Only policies that select
-    /// one of the ends tell ranges apart for them, and there are few of those.
-    fn outside(
-        &self,
-        ends: &[Sort<'a, '_>],
-        side: Side,
-        world: &[AddressRange],
-    ) -> BTreeMap<(Transports, bool), Vec<AddressRange>> {
-        let blocks: BTreeSet<_> = ends.iter().flat_map(|sort| sort.policies.blocks()).collect();
-        let parts = space::divide(&blocks);
-        let mut in_part: BTreeMap<usize, Vec<AddressRange>> = BTreeMap::new();
-        for range in world {
-            let part = parts.partition_point(|part| part.last < range.first);
-            in_part.entry(part).or_default().push(*range);
-        }
-        let mut alike: BTreeMap<(Transports, bool), Vec<AddressRange>> = BTreeMap::new();
-        for ranges in in_part.into_values() {
-            let outside = [End::Address(ranges[0].first)];
-            let outside = self.sorts(&outside);
-            let passes = match side {
-                Side::Egress => passing(ends, &outside),
-                Side::Ingress => passing(&outside, ends),
-            };
-            if !passes.0.is_empty() {
-                alike.entry(passes).or_default().extend(ranges);
-            }
-        }
-        alike
+    /// Whether something passes between some ends and not between others.
+    pub fn is_partial(&self) -> bool {
+        self.some != self.all
     }
 }
 
@@ -225,19 +174,15 @@ impl<'a> Reach<'a> {
 impl Link {
     /// The same with ranges of addresses that touch as one.
     fn joined(self) -> Self {
-        let joined = |place| match place {
-            Place::Workload(_) => place,
-            Place::World(ranges) => Place::World(space::join(ranges)),
-        };
-        Self { source: joined(self.source), destination: joined(self.destination), ..self }
+        Self { source: self.source.joined(), destination: self.destination.joined(), ..self }
     }
 }
 
 /// Pairs of ends that stand for all.
-fn pairs<'e, 'd>(
-    sources: &[Sort<'_, 'e>],
-    destinations: &[Sort<'_, 'd>],
-) -> impl Iterator<Item = (&'e End, &'d End)> {
+fn pairs<'s>(
+    sources: &'s [Sort<'_>],
+    destinations: &'s [Sort<'_>],
+) -> impl Iterator<Item = (&'s End, &'s End)> {
     sources.iter().flat_map(|from| destinations.iter().flat_map(|to| from.pairs(to)))
 }
 
@@ -249,20 +194,20 @@ fn between(known: &[Known<'_, '_>], wanted: impl Fn(&Workload) -> bool) -> Vec<L
             if source == destination || !(wanted(source) || wanted(destination)) {
                 continue;
             }
-            let (transports, is_partial) = passing(from, to);
-            if !transports.is_empty() {
+            let passing = passing(from, to);
+            if !passing.is_empty() {
                 let place = |workload: &Workload| Place::Workload(workload.clone());
                 let (source, destination) = (place(source), place(destination));
-                links.push(Link { source, destination, transports, is_partial });
+                links.push(Link { source, destination, passing });
             }
         }
     }
     links
 }
 
-/// What passes from some end to some end, and whether it does not between all of them.
-fn passing(sources: &[Sort<'_, '_>], destinations: &[Sort<'_, '_>]) -> (Transports, bool) {
-    let mut all: Option<(Transports, bool)> = None;
+/// What passes between ends.
+fn passing(sources: &[Sort<'_>], destinations: &[Sort<'_>]) -> Passing {
+    let mut known: Option<Passing> = None;
     for from in sources {
         for to in destinations {
             for (source, destination) in from.pairs(to) {
@@ -270,17 +215,16 @@ fn passing(sources: &[Sort<'_, '_>], destinations: &[Sort<'_, '_>]) -> (Transpor
                 let into = to.policies.parts(Side::Ingress, source, destination);
                 let passes =
                     connectivity::allowed(&out).intersection(&connectivity::allowed(&into));
-                all = Some(match all {
-                    None => (passes, false),
-                    Some((known, is_partial)) => {
-                        let is_partial = is_partial || known != passes;
-                        (known.union(&passes), is_partial)
+                known = Some(match known {
+                    None => Passing { some: passes.clone(), all: passes },
+                    Some(Passing { some, all }) => {
+                        Passing { some: some.union(&passes), all: all.intersection(&passes) }
                     }
                 });
             }
         }
     }
-    all.unwrap_or_default()
+    known.unwrap_or_default()
 }
 
 #[cfg(test)]

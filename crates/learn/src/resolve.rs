@@ -155,7 +155,12 @@ fn by_pod(
         }
         (_, Some(workload)) => Ok(of_known(directory, workload, endpoint)),
         (_, None) if !directory.covers(namespace) => Ok(inferred(namespace, pod, endpoint)),
-        (_, None) => Ok(plain(Party::Pod { namespace: namespace.clone(), name: pod_name(pod) })),
+        // No rule is for a pod that the cluster does not know; existing policies are asked about its labels.
+        (_, None) => {
+            let party = Party::Pod { namespace: namespace.clone(), name: pod_name(pod) };
+            let labels = Some(labels_of(endpoint)).filter(|labels| !labels.is_empty());
+            Ok(Resolved { labels, ..plain(party) })
+        }
     }
 }
 

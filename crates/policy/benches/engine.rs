@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use netenf_policy::{Engine, Packet, Protocol};
-use update::UPDATES;
+use update::{Names, UPDATES};
 use world::{Shape, Size, address, cluster};
 
 fn packets(pods: u32) -> Vec<Packet> {
@@ -32,6 +32,7 @@ fn packets(pods: u32) -> Vec<Packet> {
 
 fn verdicts(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("verdict");
+    group.warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(2));
     let sizes = [
         (1_000, 0, 0),
         (1_000, 0, 1_000),
@@ -59,14 +60,16 @@ fn verdicts(criterion: &mut Criterion) {
 
 fn updates(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("update");
-    group.sample_size(20);
+    group.sample_size(10);
+    group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
+    let known = Names { names: 1_300, addresses: 100 };
     for pods in [15_000, 100_000] {
         let size = Size { pods, cluster_policies: 1_000, network_policies: 1_000 };
-        let mut engine = update::engine(size, Shape::Mixed);
+        let mut engine = update::engine(size, Shape::Mixed, known);
         let mut snapshot = engine.publish();
         for (name, change) in UPDATES {
+            let mut at = 0;
             group.bench_function(BenchmarkId::new(name, format!("{pods} pods")), |bencher| {
-                let mut at = 0;
                 bencher.iter(|| {
                     change(&mut engine, size, at);
                     snapshot = engine.publish();

@@ -1,6 +1,6 @@
-//! Prints what an engine and its snapshot take: `cargo run --release --example memory -- 100000 1000 1000`
-//! (pods, ClusterNetworkPolicies of 25 rules for each direction, NetworkPolicies), and the quantiles of single
-//! verdicts and of each kind of change.
+//! Prints what an engine and its snapshot take, and the quantiles of single verdicts and of each kind of change:
+//! `cargo run --release --example memory -- 100000 1000 1000 1300 100` (pods, ClusterNetworkPolicies of 25 rules
+//! for each direction, NetworkPolicies, names that are known, addresses of each name).
 
 #![allow(
     missing_docs,
@@ -22,7 +22,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use netenf_policy::{Packet, Protocol};
-use update::UPDATES;
+use update::{Names, UPDATES};
 use world::{Shape, Size, address};
 
 /// Resident memory in MB.
@@ -53,18 +53,23 @@ fn main() {
     let pods = arguments.next().unwrap_or(100_000);
     let cluster_policies = arguments.next().unwrap_or(1_000);
     let network_policies = arguments.next().unwrap_or(1_000);
+    let names = arguments.next().unwrap_or(1_300);
+    let addresses = arguments.next().unwrap_or(100);
+    let known = Names { names, addresses };
     for shape in [Shape::Never, Shape::Mixed] {
-        measure(Size { pods, cluster_policies, network_policies }, shape);
+        measure(Size { pods, cluster_policies, network_policies }, shape, known);
     }
 }
 
-fn measure(size: Size, shape: Shape) {
+fn measure(size: Size, shape: Shape, known: Names) {
     let Size { pods, cluster_policies, network_policies } = size;
     let start = Instant::now();
-    let mut engine = update::engine(size, shape);
+    let mut engine = update::engine(size, shape, known);
     let mut snapshot = engine.publish();
     let policies = format!("{cluster_policies} CNPs, {network_policies} NetworkPolicies");
-    println!("{shape:?}, {pods} pods, {policies}: {} MB", resident());
+    let Names { names, addresses } = known;
+    let names = format!("{names} names of {addresses} addresses");
+    println!("{shape:?}, {pods} pods, {policies}, {names}: {} MB", resident());
     println!("  built in {:?}", start.elapsed());
     let packet = |index: u32| {
         let end = |index: u32| address(index.wrapping_mul(2_654_435_761) % pods);

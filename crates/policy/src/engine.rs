@@ -11,7 +11,6 @@
 //! in which they say something else.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +25,7 @@ use crate::packet::Packet;
 
 mod end;
 mod identity;
+mod name;
 mod ports;
 mod prefix;
 mod row;
@@ -35,9 +35,9 @@ mod snapshot;
 mod table;
 
 use identity::Identities;
+use name::Names;
 use row::Scratch;
 use scope::{Namespaces, Scope, Scopes};
-use share::AddressMap;
 pub use snapshot::{Outcome, Ruling, Snapshot};
 use table::{Lowered, Parts, Source, Table, place};
 
@@ -47,6 +47,7 @@ pub struct Engine {
     cluster: Cluster,
     scopes: Scopes,
     identities: Identities,
+    names: Names,
     lowered: BTreeMap<PolicyKey, Lowered>,
     parts: [Parts; 2],
     snapshot: Snapshot,
@@ -244,9 +245,7 @@ impl Engine {
             self.refresh_all_nodes();
         }
         if sides.contains(&Side::Egress) {
-            self.snapshot.names = AddressMap::default();
-            let addresses: Vec<IpAddr> = self.cluster.domains.addresses().collect();
-            self.refresh_names(addresses);
+            self.rebuild_names();
         }
     }
 

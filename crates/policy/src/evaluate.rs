@@ -40,7 +40,7 @@ pub enum End {
         name: Arc<str>,
         /// Labels of the node.
         labels: Labels,
-        /// Addresses of the node.
+        /// Addresses of the node, of one family.
         addresses: Vec<IpAddr>,
     },
     /// Something outside the cluster that is known by its name, and may have any address.
@@ -62,7 +62,7 @@ pub struct Pod {
     pub namespace_labels: Labels,
     /// Labels of the pod.
     pub labels: Labels,
-    /// Addresses of the pod; where none is known it may have any.
+    /// Addresses of the pod, of one family, as a packet has them; where none is known it may have any.
     pub addresses: Vec<IpAddr>,
     /// Named container ports.
     pub ports: Vec<(Arc<str>, Protocol, u16)>,
@@ -244,8 +244,9 @@ pub(crate) fn peer_matches(policy: &NetworkPolicy, peer: &Peer, end: &End) -> bo
     }
 }
 
-/// Whether an end is known to be in a block. One that may have any address is in none for sure: not even a block
-/// of all addresses holds pods with every network plugin.
+/// Whether an end is known to be in a block. A name is in all addresses of a family: it is outside the cluster, and
+/// resolves in the family of the pod that asks. A pod or node that may have any address is in no block for sure: not
+/// even a block of all addresses holds pods with every network plugin.
 pub(crate) fn is_in(end: &End, block: &IpNet, except: &[IpNet]) -> bool {
     let holds = |address: &IpAddr| {
         block.contains(address) && !except.iter().any(|out| out.contains(address))
@@ -254,7 +255,8 @@ pub(crate) fn is_in(end: &End, block: &IpNet, except: &[IpNet]) -> bool {
         End::Pod(pod) => pod.addresses.iter().any(holds),
         End::Node { addresses, .. } => addresses.iter().any(holds),
         End::Address(address) => holds(address),
-        End::Name(_) | End::Unknown => false,
+        End::Name(_) => block.prefix_len() == 0 && except.is_empty(),
+        End::Unknown => false,
     }
 }
 

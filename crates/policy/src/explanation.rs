@@ -38,7 +38,7 @@ pub enum Decider {
     Rule(RuleId),
     /// NetworkPolicies isolate the pod and none allows the connection.
     Isolated(Vec<Object>),
-    /// Nothing applies: the cluster's default is to allow.
+    /// No rule decides and no NetworkPolicy isolates the pod: the cluster's default is to allow.
     Default,
 }
 
@@ -88,6 +88,8 @@ pub enum Lack {
     Protocol,
     /// The peer's labels match, its namespace does not.
     Namespace,
+    /// The peer's address is in a block, and in what the block leaves out.
+    Excepted,
     /// The peer.
     Peer,
     /// It holds something that is not understood, and allows nothing.

@@ -8,8 +8,8 @@
 //! DomainCache ──────────────────┘  Engine  -> Snapshot      compiled: verdicts without lock or allocation
 //! ```
 //!
-//! [`evaluate()`] is the part for NetworkPolicies alone, between given ends. [`Policies::connectivity`] asks for
-//! everything that may pass between two ends at once.
+//! [`evaluate()`] is the part for NetworkPolicies alone, between given ends. [`Policies::parts`] asks for
+//! everything that may pass between two ends at once, in one direction.
 
 pub mod cluster;
 pub mod cluster_policy;
@@ -30,7 +30,7 @@ pub use cluster::Cluster;
 pub use cluster_policy::{
     Action, ClusterPeer, ClusterPolicy, ClusterPort, ClusterRule, PodSet, Tier,
 };
-pub use connectivity::{Connectivity, Part};
+pub use connectivity::Part;
 pub use domain::{DomainCache, Pattern};
 pub use engine::{Engine, Outcome, Ruling, Snapshot};
 pub use evaluate::{Connection, Decision, End, Pod, Reason, Side, Verdict, evaluate};

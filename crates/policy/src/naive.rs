@@ -116,7 +116,8 @@ impl<'a> Policies<'a> {
         blocks
     }
 
-    /// Evaluates a connection between given ends.
+    /// Evaluates a connection between given ends. Each has addresses of one family: where a rule admits one of
+    /// them, the connection may use it.
     pub fn explain(&self, connection: &Connection) -> Explanation {
         let finding = |side| self.finding(side, connection);
         Explanation { egress: finding(Side::Egress), ingress: finding(Side::Ingress) }
@@ -195,6 +196,7 @@ impl<'a> Policies<'a> {
                 asked.nodes.iter().any(|labels| selector.matches(labels))
             }
             (ClusterPeer::Networks(networks), end) => {
+                // A pod may be in none of them with some network plugins: only a denial holds it for sure.
                 let may_be_in = |network: &IpNet| {
                     action == Action::Deny && network.prefix_len() == 0 && may_be_anywhere(end)
                 };
@@ -250,12 +252,13 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Whether the end has an address that is not known: a denial of all addresses denies it.
+/// Whether no address of the end is known: whichever it has, a denial of all addresses denies it.
 fn may_be_anywhere(end: &End) -> bool {
     match end {
         End::Pod(pod) => pod.addresses.is_empty(),
-        End::Name(_) => true,
-        End::Node { .. } | End::Address(_) | End::Unknown => false,
+        End::Node { addresses, .. } => addresses.is_empty(),
+        End::Name(_) | End::Unknown => true,
+        End::Address(_) => false,
     }
 }
 

@@ -55,8 +55,49 @@ pub fn gaps(whole: AddressRange, ranges: &[AddressRange]) -> Vec<AddressRange> {
         }
         start = next(range.last);
     }
+    let start = start.filter(|first| *first <= whole.last);
     gaps.extend(start.map(|first| AddressRange::new(first, whole.last)));
     gaps
+}
+
+/// Ranges in as few words as tell them, each family by itself: the smallest block around them without its gaps, a
+/// list of blocks, or for each range its first and last address. `ranges` are in order and neither overlap nor touch.
+pub fn words(ranges: &[AddressRange]) -> Vec<String> {
+    let families = ranges.chunk_by(|one, other| one.first.is_ipv4() == other.first.is_ipv4());
+    families.flat_map(words_of_family).collect()
+}
+
+fn words_of_family(ranges: &[AddressRange]) -> Vec<String> {
+    let blocks = |ranges: &[AddressRange]| -> Vec<String> {
+        ranges.iter().flat_map(|range| range.blocks()).map(|block| block.to_string()).collect()
+    };
+    let bounds = ranges.iter().map(|range| match range.blocks()[..] {
+        [block] => block.to_string(),
+        _ => format!("{}-{}", range.first, range.last),
+    });
+    let (list, bounds): (_, Vec<String>) = (blocks(ranges), bounds.collect());
+    let around = around(ranges);
+    let without = around.map(|block| blocks(&gaps(block.into(), ranges))).unwrap_or_default();
+    let shortest = list.len().min(bounds.len());
+    match around {
+        Some(block)
+            if !without.is_empty()
+                && without.len() < list.len()
+                && without.len() <= bounds.len() =>
+        {
+            vec![format!("{block} without {}", without.join(","))]
+        }
+        _ if list.len() == shortest => list,
+        _ => bounds,
+    }
+}
+
+/// The smallest block that holds all of the ranges.
+fn around(ranges: &[AddressRange]) -> Option<IpNet> {
+    let (first, last) = (ranges.first()?, ranges.last()?);
+    let longest = IpNet::from(first.first);
+    let holds = |block: &IpNet| block.contains(&last.last);
+    std::iter::successors(Some(longest), IpNet::supernet).find(holds)
 }
 
 // === impl AddressRange ===

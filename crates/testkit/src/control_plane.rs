@@ -9,10 +9,12 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use rustix::process::Signal;
 
+use crate::deadline::within;
 use crate::peer::peer;
 use certificate::Subject;
 use client::{Credential, Server};
@@ -35,8 +37,8 @@ const ATTEMPTS: usize = 5;
 /// What a program logs that comes too late for its port.
 const TAKEN: &str = "address already in use";
 
-/// How long kubectl waits for what controllers do: many times what they need on a quiet machine.
-const PATIENCE: &str = "--timeout=120s";
+/// Many times what any step of the start needs on a quiet machine.
+const LIMIT: Duration = Duration::from_mins(2);
 
 /// What a plane starts with.
 #[derive(Default)]
@@ -89,7 +91,7 @@ impl ControlPlane {
     }
 
     /// Starts a plane and returns when it serves: the API server is ready, the definitions are
-    /// established, and a controller has made the `ServiceAccount` of the namespace `default`.
+    /// served, and a controller has made the `ServiceAccount` of the namespace `default`.
     ///
     /// # Errors
     /// If a program does not start or is not ready in time; the error holds the end of its log.
@@ -125,8 +127,10 @@ impl ControlPlane {
         let controller = base.client(&controller)?;
         let arguments = argument::controller_manager(&base.secrets, controller.kubeconfig());
         let controller_manager = base.run(&programs.join("kube-controller-manager"), &arguments)?;
+        let account = ["wait", "--for=create", "-n=default", "serviceaccount/default"];
+        let limit = format!("--timeout={}s", LIMIT.as_secs());
         admin
-            .kubectl(&["wait", "--for=create", "-n=default", "serviceaccount/default", PATIENCE])
+            .kubectl(&[&account[..], &[&limit]].concat())
             .map_err(|error| controller_manager.explained(&error))?;
         Ok(Self { _controller_manager: controller_manager, api_server, _etcd: etcd, admin, base })
     }
@@ -232,11 +236,17 @@ fn serves(api_server: &Program, admin: &Client) -> bool {
     api_server.logged("Serving securely") && admin.kubectl(&["get", "--raw=/readyz"]).is_ok()
 }
 
+/// Returns when the objects of the definitions can be asked for. An established definition is not
+/// yet among the kinds that the API server tells, which both kubectl and the garbage collector go by.
 fn define(admin: &Client, definitions: &[PathBuf]) -> anyhow::Result<()> {
     for path in definitions {
         let path = path.to_string_lossy();
         admin.kubectl(&["apply", "--server-side", "-f", &path])?;
-        admin.kubectl(&["wait", "--for=condition=Established", "-f", &path, PATIENCE])?;
+        let names = admin.kubectl(&["get", "-o=name", "-f", &path])?;
+        for name in names.lines().filter_map(|name| Some(name.rsplit_once('/')?.1)) {
+            let list = ["get", name, "--all-namespaces"];
+            within(LIMIT, &format!("{name} is served"), || Ok(admin.kubectl(&list).ok()))?;
+        }
     }
     Ok(())
 }

@@ -1,9 +1,11 @@
 //! Who may talk to whom, compared between two sets of policies.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use netenf_k8s::reach::{self, Change, Scene};
 use netenf_learn::Workload;
+use netenf_policy::End;
 use serde_json::{Value, json};
 
 use super::{Args, Format, cell};
@@ -40,12 +42,16 @@ impl Args {
     pub(super) fn compare_connectivity(&self, global: &Global) -> Result<Exit, CommandError> {
         let (before, after) = self.sides(global)?;
         let (reach_before, reach_after) = (before.reach(), after.reach());
-        let (old, new) = (before.all_ends(), after.all_ends());
+        let (mut old, mut new) = (before.all_ends(), after.all_ends());
+        // That a policy was written makes no workload: one that only policies know is on both sides.
+        let only_there = (only_in(&before, &old, &new), only_in(&after, &new, &old));
+        new.extend(only_there.0);
+        old.extend(only_there.1);
         let selected = self
             .selection
             .names
             .iter()
-            .map(|text| after.parsed(text, global))
+            .map(|text| after.parsed(text, global).or_else(|_| before.parsed(text, global)))
             .collect::<Result<Vec<Workload>, _>>()?;
         let namespace = global.only_namespace();
         let here = |own: &Workload| namespace.is_none_or(|wanted| *own.namespace == *wanted);
@@ -70,7 +76,7 @@ impl Args {
             tell("no differences");
         }
         let exit = if changes.is_empty() { Exit::Done } else { Exit::No };
-        Ok(after.session.as_ref().map_or(exit, |session| session.exit(exit)))
+        Ok(after.exit(before.exit(exit)))
     }
 
     /// The policies before and after: of the older folder and this one, or what protects and what could.
@@ -93,6 +99,19 @@ impl Args {
             }
         }
     }
+}
+
+/// Workloads that only the policies of one side know.
+fn only_in(
+    side: &Judged,
+    own: &[(Workload, Vec<End>)],
+    other: &[(Workload, Vec<End>)],
+) -> Vec<(Workload, Vec<End>)> {
+    let by_ours: BTreeSet<Workload> = side.known_by_ours().collect();
+    let is_only = |one: &&(Workload, Vec<End>)| {
+        by_ours.contains(&one.0) && !other.iter().any(|(workload, _)| *workload == one.0)
+    };
+    own.iter().filter(is_only).cloned().collect()
 }
 
 // === impl Kind ===
@@ -134,7 +153,7 @@ impl Kind {
 /// The ports that pass now, or that passed; both where they differ.
 fn ports(change: &Change) -> String {
     let (before, after) =
-        (output::transports_words(&change.before), output::transports_words(&change.after));
+        (output::passing_words(&change.before), output::passing_words(&change.after));
     match Kind::of(change) {
         Kind::Added => after,
         Kind::Removed => before,
@@ -176,8 +195,8 @@ fn as_json(changes: &[Change]) -> Result<String, CommandError> {
             "change": Kind::of(change).word(),
             "from": place_json(&change.source),
             "to": place_json(&change.destination),
-            "before": output::transports_json(&change.before),
-            "after": output::transports_json(&change.after),
+            "before": output::passing_json(&change.before),
+            "after": output::passing_json(&change.after),
         })
     };
     let items: Vec<Value> = changes.iter().map(item).collect();

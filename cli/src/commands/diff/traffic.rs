@@ -30,12 +30,13 @@ impl<'a> Traffic<'a> {
         index: &Index,
         edges: &[SeenEdge],
     ) -> Self {
+        let objects = traffic::deciding(session, objects);
         let uncovered: BTreeMap<(String, String), &[UncoveredPeer]> = objects
             .iter()
             .map(|object| ((object.key().namespace, object.key().name), object.uncovered()))
             .collect();
         let listed = |one: &Denied| preflight::listed(uncovered.get(&one.policy)?, one);
-        let denied = traffic::denied(session, objects, index, edges);
+        let denied = traffic::denied(session, &objects, index, edges);
         Self {
             recorded: edges.iter().map(|edge| edge.count).sum(),
             denied: denied
@@ -77,7 +78,7 @@ impl<'a> Traffic<'a> {
 
     pub(super) fn markdown(&self) -> String {
         let mut text =
-            "| Policy | From | To | Port | Count | Uncovered |\n|---|---|---|---|---|---|\n"
+            "| Policy | From | To | Port | Count | Reason | Uncovered |\n|---|---|---|---|---|---|---|\n"
                 .to_owned();
         for row in self.rows() {
             let cells: Vec<String> = row.iter().map(|text| cell(text)).collect();
@@ -87,7 +88,7 @@ impl<'a> Traffic<'a> {
     }
 
     pub(super) fn text(&self) -> String {
-        let titles = ["POLICY", "FROM", "TO", "PORT", "COUNT", "UNCOVERED"];
+        let titles = ["POLICY", "FROM", "TO", "PORT", "COUNT", "REASON", "UNCOVERED"];
         let mut table = output::Table::new(&titles);
         self.rows().for_each(|row| table.row(row));
         let rows = if table.is_empty() { String::new() } else { table.text(true) };
@@ -108,6 +109,7 @@ impl<'a> Traffic<'a> {
                 peer(&edge.destination.peer),
                 format!("{}/{}", edge.port, render::protocol(edge.protocol)),
                 edge.count.to_string(),
+                reason(one),
                 item.map(|item| {
                     let accepted = if item.accepted { "(accepted)" } else { "" };
                     format!("{}{accepted}", item.id)
@@ -116,4 +118,12 @@ impl<'a> Traffic<'a> {
             ]
         })
     }
+}
+
+/// Why it would be denied: by a rule of another tier, which is named, or for want of one.
+fn reason(denied: &Denied) -> String {
+    denied.rule.as_ref().map_or_else(
+        || "no-rule".to_owned(),
+        |rule| format!("denied-by-{}/{}", rule.object.kind, rule.object.name),
+    )
 }

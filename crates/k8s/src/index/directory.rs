@@ -9,6 +9,7 @@ use netenf_learn::{Directory, PodName, Timestamp, Workload};
 use netenf_policy::{Labels, Protocol, Selector};
 
 use super::{DEEPEST, Index, Key, NodeAddress, Pod, service};
+use crate::object::Kind;
 
 /// Where every distribution of Kubernetes has its DNS service.
 const DNS_SERVICE: (&str, &str) = ("kube-system", "kube-dns");
@@ -19,21 +20,24 @@ impl Directory for Index {
     }
 
     fn covers(&self, namespace: &str) -> bool {
-        self.covered.contains(namespace)
+        // A policy says nothing of who is in its namespace.
+        let objects = self.covered.get(namespace).into_iter().flatten();
+        objects.map(|(kind, _)| kind).any(|kind| *kind != Kind::NetworkPolicy)
     }
 
     fn pod(&self, namespace: &str, name: &PodName) -> Option<PodEntry> {
         match name {
             PodName::Exact(name) => {
-                self.pods.get(&(Arc::from(namespace), name.clone())).map(|pod| self.entry(pod))
+                let key = (Arc::from(namespace), name.clone());
+                let pod = self.pods.get(&key).or_else(|| self.tombstones.named(&key))?;
+                Some(self.entry(pod))
             }
             PodName::Generated(prefix) => {
-                // A StatefulSet and a DaemonSet of one name make pods of one prefix.
-                let pods = self.by_generate_name.get(&(Arc::from(namespace), prefix.clone()))?;
-                let mut entries = pods.iter().filter_map(|key| self.pods.get(key));
-                let first = self.entry(entries.next()?);
-                let is_same = |pod: &Pod| self.top(&pod.owner) == first.workload;
-                entries.all(is_same).then_some(first)
+                let key = (Arc::from(namespace), prefix.clone());
+                match self.by_generate_name.get(&key) {
+                    Some(pods) => self.common(pods.iter().filter_map(|key| self.pods.get(key))),
+                    None => self.common(self.tombstones.generated(&key)),
+                }
             }
         }
     }
@@ -64,18 +68,16 @@ impl Directory for Index {
         if listed.any(|(_, addresses)| addresses.contains(&address)) {
             return Some(Holder::ApiServer);
         }
-        let (name, kind) = self.node_addresses.get(&address)?.clone();
-        Some(Holder::Node { name, router: kind != NodeAddress::Own })
+        let (kind, name) = self.node_at(address)?;
+        Some(Holder::Node { name: name.clone(), router: kind != NodeAddress::Own })
     }
 
     fn is_reused(&self, address: IpAddr) -> bool {
         // One pod may hold it for a part of the time only, so the answer may differ with a single one too.
-        self.by_address.get(&address).is_some_and(|pods| {
-            let timed = |key: &Key| {
-                self.pods.get(key).is_some_and(|pod| pod.start.is_some() || pod.end.is_some())
-            };
-            pods.len() > 1 || pods.iter().any(timed)
-        })
+        let mut holders = self.holders(address);
+        let first = holders.next();
+        let is_timed = |pod: &Pod| pod.start.is_some() || pod.end.is_some();
+        first.is_some_and(is_timed) || holders.next().is_some()
     }
 
     fn service(&self, address: IpAddr, port: u16, protocol: Protocol) -> Option<ServiceTarget> {
@@ -189,6 +191,13 @@ impl Index {
         }
     }
 
+    /// The first of `pods`, if all are one workload's: a `StatefulSet` and a `DaemonSet` of one name make pods of
+    /// one prefix.
+    fn common<'a>(&self, mut pods: impl Iterator<Item = &'a Pod>) -> Option<PodEntry> {
+        let first = self.entry(pods.next()?);
+        pods.all(|pod| self.top(&pod.owner) == first.workload).then_some(first)
+    }
+
     fn entry(&self, pod: &Pod) -> PodEntry {
         let label = |key: &str| pod.labels.value(key);
         PodEntry {
@@ -213,7 +222,12 @@ impl Index {
             }
             None => pod.end.is_none(),
         };
-        let holders = self.by_address.get(&address).into_iter().flatten();
-        holders.filter_map(|key| self.pods.get(key)).filter(held).max_by_key(|pod| pod.start)
+        self.holders(address).filter(held).max_by_key(|pod| pod.start)
+    }
+
+    /// The pods that have or had the address, those that are gone first.
+    fn holders(&self, address: IpAddr) -> impl Iterator<Item = &Pod> {
+        let pods = self.by_address.get(&address).into_iter().flatten();
+        self.tombstones.at(address).chain(pods.filter_map(|key| self.pods.get(key)))
     }
 }

@@ -15,7 +15,7 @@ impl Index {
 
     /// The nodes, with the addresses of their status, sorted by name.
     pub fn nodes(&self) -> impl Iterator<Item = &cluster::Node> {
-        self.nodes.values()
+        self.nodes.values().map(|node| &node.model)
     }
 
     /// All that policies depend on but what names were resolved to, which no object says.
@@ -34,7 +34,7 @@ impl Index {
                 .map(|name| (name.clone(), self.namespace_labels(name)))
                 .collect(),
             pods: self.pods.iter().map(|(key, pod)| (key.clone(), pod.model(key))).collect(),
-            nodes: self.nodes.clone(),
+            nodes: self.nodes().map(|node| (node.name.clone(), node.clone())).collect(),
             network_policies: network_policies.collect(),
             cluster_policies: cluster_policies.collect(),
             domains: DomainCache::default(),

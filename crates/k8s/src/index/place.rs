@@ -1,12 +1,13 @@
 //! What is in the cluster, as ends of connections that policies are asked about.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use netenf_learn::{Directory as _, Workload};
 use netenf_policy::{End, Pod as PodEnd};
 
-use super::{DEEPEST, Index, Key, NamedPort, NodeAddress, Pod};
+use super::{DEEPEST, Index, Key, NamedPort, Node, NodeAddress, Pod};
 
 impl Index {
     /// Every workload that nothing else controls, sorted; pods without a controller are workloads.
@@ -58,19 +59,31 @@ impl Index {
         if let Some((key, pod)) = pods.min_by_key(|(_, pod)| pod.phase) {
             return End::Pod(PodEnd { addresses: vec![address], ..self.own_end(key, pod) });
         }
-        match self.node_addresses.get(&address) {
-            Some((node, NodeAddress::Own)) => self.node_end(Some(node), &[address]),
-            Some((_, NodeAddress::Router | NodeAddress::Likely)) | None => End::Address(address),
+        match self.node_at(address) {
+            Some((NodeAddress::Own, node)) => self.node_end(Some(node), &[address]),
+            Some((NodeAddress::Router | NodeAddress::Likely, _)) | None => End::Address(address),
         }
+    }
+
+    /// Every address that a pod or a node has now.
+    pub(crate) fn held_addresses(&self) -> BTreeSet<IpAddr> {
+        let known = self.by_address.keys().chain(self.node_addresses.keys());
+        let is_held = |address: &IpAddr| !matches!(self.end_at(*address), End::Address(_));
+        known.copied().filter(is_held).collect()
     }
 
     /// The node as an end; `None` if there is no such node.
     pub fn end_of_node(&self, name: &str) -> Option<End> {
-        self.nodes.get(name).map(|node| End::Node {
+        self.nodes.get(name).map(|Node { model: node, .. }| End::Node {
             name: node.name.clone(),
             labels: node.labels.clone(),
             addresses: node.addresses.clone(),
         })
+    }
+
+    /// Whether an object of the namespace, or its own, is known.
+    pub fn has_namespace(&self, namespace: &str) -> bool {
+        self.namespaces.contains_key(namespace) || self.covered.contains_key(namespace)
     }
 
     /// Whether an IPv6 address of a pod or node is known.
@@ -118,7 +131,7 @@ impl Index {
         let known = name.and_then(|name| self.nodes.get(name));
         End::Node {
             name: name.cloned().unwrap_or_default(),
-            labels: known.map(|node| node.labels.clone()).unwrap_or_default(),
+            labels: known.map(|node| node.model.labels.clone()).unwrap_or_default(),
             addresses: addresses.to_vec(),
         }
     }

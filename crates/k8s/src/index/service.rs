@@ -9,13 +9,13 @@ use netenf_learn::Workload;
 use netenf_learn::directory::ServiceTarget;
 use netenf_policy::Protocol;
 
-use super::apply::protocol_of;
+use super::apply::{protocol_of, unlink};
 use super::{Index, Key, NamedPort, NodeAddress, Service, ServicePort, Target};
-use crate::object::labels;
+use crate::object::{Kind, labels};
 
 impl Index {
     pub(super) fn apply_service(&mut self, service: core::Service) {
-        let key = self.cover(&service.metadata);
+        let key = self.cover(Kind::Service, &service.metadata);
         let spec = service.spec.unwrap_or_default();
         let status = service.status.unwrap_or_default();
         let ingress =
@@ -29,7 +29,7 @@ impl Index {
             addresses: addresses.filter_map(|address| address.parse::<IpAddr>().ok()).collect(),
             ports: ports.iter().filter_map(service_port).collect(),
         };
-        self.forget_service(&key);
+        self.unlink_service(&key);
         for address in &entry.addresses {
             self.services_at.entry(*address).or_default().insert(key.clone());
         }
@@ -42,17 +42,20 @@ impl Index {
         self.services.insert(key, entry);
     }
 
-    fn forget_service(&mut self, key: &Key) {
+    pub(super) fn remove_service(&mut self, key: &Key) {
+        self.uncover(&Kind::Service, key);
+        self.unlink_service(key);
+    }
+
+    /// Takes a service out of every map.
+    fn unlink_service(&mut self, key: &Key) {
         let Some(old) = self.services.remove(key) else { return };
         for address in &old.addresses {
-            if let Some(services) = self.services_at.get_mut(address) {
-                services.remove(key);
-            }
+            unlink(&mut self.services_at, address, key);
         }
         for port in &old.ports {
-            let at = port.node_port.map(|node_port| (node_port, port.protocol));
-            if let Some(services) = at.and_then(|at| self.node_ports.get_mut(&at)) {
-                services.remove(key);
+            if let Some(node_port) = port.node_port {
+                unlink(&mut self.node_ports, &(node_port, port.protocol), key);
             }
         }
     }
@@ -63,8 +66,7 @@ impl Index {
         port: u16,
         protocol: Protocol,
     ) -> Option<ServiceTarget> {
-        let by_node =
-            self.node_addresses.get(&address).is_some_and(|(_, kind)| *kind == NodeAddress::Own);
+        let by_node = self.node_at(address).is_some_and(|(kind, _)| kind == NodeAddress::Own);
         let mut own = self.services_at.get(&address).into_iter().flatten();
         let by_address = own.find_map(|key| {
             self.target(key, false, |entry| entry.protocol == protocol && entry.port == port)
@@ -78,6 +80,22 @@ impl Index {
                 self.target(key, true, is_meant)
             })
         })
+    }
+
+    /// What is behind a port of the service; `None` if there is no such service or port.
+    pub fn service_named(
+        &self,
+        namespace: &str,
+        name: &str,
+        (protocol, port): (Protocol, u16),
+    ) -> Option<ServiceTarget> {
+        let is_meant = |entry: &ServicePort| entry.protocol == protocol && entry.port == port;
+        self.target(&(namespace.into(), name.into()), false, is_meant)
+    }
+
+    /// Whether there is such a service.
+    pub fn has_service(&self, namespace: &str, name: &str) -> bool {
+        self.services.contains_key(&(namespace.into(), name.into()))
     }
 
     fn target(

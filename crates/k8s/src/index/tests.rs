@@ -365,6 +365,9 @@ fn the_cluster_covers_namespaces_of_its_objects() {
     let index = index(WEB);
     assert!(index.covers("shop") && !index.covers("other"));
     assert!(!index.is_empty() && Index::default().is_empty());
+    // Of policies nobody learns who is there: what flows tell of their ends is believed beside them.
+    let policy = self::index("{kind: NetworkPolicy, metadata: {name: deny, namespace: shop}}");
+    assert!(!policy.covers("shop") && policy.is_empty());
     assert_eq!(index.namespace_labels("shop"), labels("kubernetes.io/metadata.name=shop"));
     let labelled = self::index("{kind: Namespace, metadata: {name: shop, labels: {team: a}}}");
     assert_eq!(

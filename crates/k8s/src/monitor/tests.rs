@@ -1,5 +1,5 @@
 use netenf_api::{Violation, ViolationReason, WorkloadNetworkPolicy};
-use netenf_learn::proposal::Peer;
+use netenf_learn::proposal::{Peer, SeenEnd};
 use netenf_policy::Labels;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -14,14 +14,14 @@ fn guard(mode: &str, spec: &Value) -> Guard {
     Guard::new("WorkloadNetworkPolicy", "shop", "deployment-web-egress", &spec).unwrap()
 }
 
-fn egress(rules: &Value) -> Guard {
+pub(super) fn egress(rules: &Value) -> Guard {
     guard(
         "monitor",
         &json!({"kubernetes": {"podSelector": {"matchLabels": {"app": "web"}}, "policyTypes": ["Egress"], "egress": rules}}),
     )
 }
 
-fn pod(name: &str) -> SeenEnd {
+pub(super) fn pod(name: &str) -> SeenEnd {
     SeenEnd {
         peer: Peer {
             kind: Some("Deployment".into()),
@@ -33,14 +33,14 @@ fn pod(name: &str) -> SeenEnd {
     }
 }
 
-fn kind(kind: &str, name: Option<&str>, address: Option<&str>) -> SeenEnd {
+pub(super) fn kind(kind: &str, name: Option<&str>, address: Option<&str>) -> SeenEnd {
     let address = address.map(|address| address.parse().unwrap());
     let peer =
         Peer { kind: Some(kind.into()), name: name.map(Into::into), address, ..Peer::default() };
     SeenEnd { peer, labels: None }
 }
 
-fn edge(source: SeenEnd, destination: SeenEnd, port: u16) -> SeenEdge {
+pub(super) fn edge(source: SeenEnd, destination: SeenEnd, port: u16) -> SeenEdge {
     SeenEdge {
         source: source.into(),
         destination: destination.into(),
@@ -60,13 +60,18 @@ fn edge_named(source: SeenEnd, destination: SeenEnd, port: u16, name: &str) -> S
     SeenEdge { port_names: vec![name.into()], ..edge(source, destination, port) }
 }
 
-fn index() -> Index {
-    let text = "
+pub(super) fn index() -> Index {
+    read("
 {kind: Node, metadata: {name: n2}, status: {addresses: [{type: InternalIP, address: 10.0.0.5}]}}
 ---
 {kind: EndpointSlice, addressType: IPv4, metadata: {name: kubernetes, namespace: default, labels: {kubernetes.io/service-name: kubernetes}}, endpoints: [{addresses: [10.0.0.2]}, {addresses: [10.0.0.3]}], ports: [{name: https, port: 6443, protocol: TCP}]}
-";
-    Index::of(crate::object::read("test", text).0)
+")
+}
+
+pub(super) fn read(text: &str) -> Index {
+    let (objects, told) = crate::object::read("test", text);
+    assert_eq!(told, []);
+    Index::of(objects)
 }
 
 #[rstest]
@@ -113,6 +118,23 @@ fn another_policy_may_allow_it() {
         spec: {podSelector: {}, policyTypes: [Egress], egress: [{}]}}";
     let native = Index::of(crate::object::read("test", native).0);
     assert_eq!(denied(&native, &[none], &edges), []);
+}
+
+const OPEN: &str = "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: deployment-web-egress, namespace: shop, ownerReferences: [OWNER]}, \
+    spec: {podSelector: {}, policyTypes: [Egress], egress: [{}]}}";
+const OWNER: &str = "{apiVersion: networkenforcer.kubewarden.io/v1alpha1, kind: WorkloadNetworkPolicy, name: deployment-web-egress, uid: u, controller: true}";
+
+/// What ours became is what protecting would replace; what is foreign stays in force (DESIGN section 5).
+#[rstest]
+#[case::what_ours_became(OWNER, 1)]
+#[case::foreign("", 0)]
+fn a_native_policy_of_our_name_counts_unless_ours_became_it(
+    #[case] owner: &str,
+    #[case] expected: usize,
+) {
+    let index = read(&OPEN.replace("OWNER", owner));
+    let edges = [edge(pod("web"), pod("db"), 5432)];
+    assert_eq!(denied(&index, &[egress(&json!([]))], &edges).len(), expected);
 }
 
 #[test]
@@ -230,17 +252,15 @@ fn of_too_many_violations_the_newest_stay_and_the_rest_is_counted() {
     assert_eq!(status.violation_count, 450);
 }
 
-/// A cluster-wide policy on the pods of `shop` with this egress rule.
-fn cluster_policy(tier: &str, rule: &str) -> Index {
+/// A cluster-wide policy on all pods with this egress rule.
+pub(super) fn cluster_policy(tier: &str, rule: &str) -> crate::Object {
     let text = format!(
         "{{apiVersion: policy.networking.k8s.io/v1alpha2, kind: ClusterNetworkPolicy, metadata: {{name: guard}}, spec: \
          {{tier: {tier}, priority: 1, subject: {{namespaces: {{}}}}, egress: [{rule}]}}}}"
     );
-    let (objects, told) = crate::object::read("test", &text);
+    let (mut objects, told) = crate::object::read("test", &text);
     assert_eq!(told, []);
-    let index = Index::of(objects);
-    assert_eq!(index.diagnostics().count(), 0);
-    index
+    objects.remove(0)
 }
 
 /// What every tier says counts: an Accept before ours, a Deny before and not one after, since ours isolate.
@@ -292,7 +312,9 @@ fn policies_of_every_tier_are_asked(
     outside.peer.names = vec!["api.example.com".into()];
     let edges = [edge(pod("web"), outside, 443)];
     let ours = egress(&serde_json::from_str(ours).unwrap());
-    let found = denied(&cluster_policy(tier, rule), &[ours], &edges);
+    let index = Index::of([cluster_policy(tier, rule)]);
+    assert_eq!(index.diagnostics().count(), 0);
+    let found = denied(&index, &[ours], &edges);
     let records: Vec<Violation> =
         found.iter().map(|one| violation(one, Mode::Monitor).unwrap()).collect();
     assert_eq!(records.iter().map(|one| one.reason).collect::<Vec<_>>(), Vec::from_iter(reason));

@@ -21,7 +21,7 @@ pub struct ClusterPolicy {
 }
 
 /// The kinds of cluster-wide policies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ClusterKind {
     /// Of v1alpha1: the Admin tier.
     AdminNetworkPolicy,
@@ -68,6 +68,15 @@ impl ClusterKind {
         }
     }
 
+    /// Its name, as in the Kubernetes API.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::AdminNetworkPolicy => "AdminNetworkPolicy",
+            Self::BaselineAdminNetworkPolicy => "BaselineAdminNetworkPolicy",
+            Self::ClusterNetworkPolicy => "ClusterNetworkPolicy",
+        }
+    }
+
     fn is_in(self, version: &str) -> bool {
         match self {
             Self::AdminNetworkPolicy | Self::BaselineAdminNetworkPolicy => version == "v1alpha1",
@@ -78,10 +87,6 @@ impl ClusterKind {
 
 impl fmt::Display for ClusterKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AdminNetworkPolicy => "AdminNetworkPolicy",
-            Self::BaselineAdminNetworkPolicy => "BaselineAdminNetworkPolicy",
-            Self::ClusterNetworkPolicy => "ClusterNetworkPolicy",
-        })
+        f.write_str(self.name())
     }
 }

@@ -11,6 +11,7 @@ fn names(text: &str) -> (Vec<String>, Vec<Diagnostic>) {
         Object::NetworkPolicy(it) => format!("NetworkPolicy/{}", it.metadata.name.unwrap()),
         Object::ClusterPolicy(it) => format!("{}/{}", it.kind, it.name()),
         Object::Other(it) => format!("Other/{}", it["metadata"]["name"].as_str().unwrap_or("?")),
+        Object::Broken { kind, name } => format!("Broken {kind}/{name}"),
         other => format!("{other:?}"),
     };
     (objects.into_iter().map(name).collect(), diagnostics)
@@ -50,44 +51,51 @@ fn objects_are_read_in_every_form_that_kubectl_prints(
 }
 
 #[rstest]
-#[case::no_kind("metadata: {name: x}", "document 1", "no kind")]
+#[case::no_kind("metadata: {name: x}", "document 1", "no kind", "")]
 #[case::wrong_type(
     "kind: Pod\nmetadata: {name: x, labels: [a]}",
     "document 1",
-    "Pod/x cannot be read"
+    "Pod/x cannot be read",
+    "Broken Pod/x"
 )]
-#[case::a_text("just words", "document 1", "no kind")]
+#[case::a_text("just words", "document 1", "no kind", "")]
 #[case::broken_item(
     "kind: List\nitems: [{kind: Pod, metadata: {name: x, labels: 1}}]",
     "item 1",
-    "Pod/x"
+    "Pod/x",
+    "Broken Pod/x"
 )]
 #[case::version_to_come(
     "apiVersion: policy.networking.k8s.io/v1\nkind: ClusterNetworkPolicy\nmetadata: {name: x}",
     "document 1",
-    "policy.networking.k8s.io/v1 has no such kind here, and no verdict asks it"
+    "policy.networking.k8s.io/v1 has no such kind here, and no verdict asks it",
+    "Broken ClusterNetworkPolicy/x"
 )]
 #[case::kind_of_another_version(
     "apiVersion: policy.networking.k8s.io/v1beta1\nkind: AdminNetworkPolicy\nmetadata: {name: x}",
     "document 1",
-    "AdminNetworkPolicy/x cannot be read and was left out"
+    "AdminNetworkPolicy/x cannot be read and was left out",
+    "Broken AdminNetworkPolicy/x"
 )]
 fn what_cannot_be_read_is_told_and_costs_no_other(
     #[case] text: &str,
     #[case] place: &str,
     #[case] message: &str,
+    #[case] broken: &str,
 ) {
+    let broken: Vec<&str> = Some(broken).filter(|broken| !broken.is_empty()).into_iter().collect();
     let (objects, told) = names(text);
-    assert_eq!(objects, [] as [&str; 0]);
+    assert_eq!(objects, broken);
     assert!(told[0].place.contains(place) && told[0].message.contains(message), "{told:?}");
     let (objects, told) = names(&format!("{text}\n---\nkind: Pod\nmetadata: {{name: good}}"));
-    assert_eq!((objects, told.len()), (vec!["Pod/good".to_owned()], 1));
+    assert_eq!(objects, [broken, vec!["Pod/good"]].concat());
+    assert_eq!(told.len(), 1);
 }
 
 #[test]
 fn text_that_is_no_yaml_is_told() {
     let (objects, told) = names("kind: [Pod");
-    assert_eq!((objects.len(), told.len()), (0, 1));
+    assert_eq!((objects, told.len()), (vec!["Broken /in".to_owned()], 1));
     assert_eq!(told[0].place, "in");
 }
 

@@ -26,8 +26,14 @@ fn evidence(provenance: &str, kind: &str, first: &str) -> Value {
 }
 
 fn of(object: &Resource) -> Vec<Item> {
-    let facts =
-        Facts { object, window: Some(90_000), last: Some(100_000), denied: None, enforcer: None };
+    let facts = Facts {
+        object,
+        window: Some(90_000),
+        last: Some(100_000),
+        denied: None,
+        cluster_state: &[],
+        enforcer: None,
+    };
     let limits = Limits { min_window: 86_400, quiet_period: 3_600, accept: Vec::new() };
     check(&facts, &limits)
 }
@@ -175,8 +181,14 @@ fn what_would_be_denied_is_told_whether_it_is_listed_or_not(
     #[case] details: usize,
 ) {
     let (object, denied) = (with_uncovered(accepted), denied());
-    let facts =
-        Facts { object: &object, window: None, last: None, denied: Some(&denied), enforcer: None };
+    let facts = Facts {
+        object: &object,
+        window: None,
+        last: None,
+        denied: Some(&denied),
+        cluster_state: &[],
+        enforcer: None,
+    };
     let accept = accept.iter().map(|name| (*name).to_owned()).collect();
     let items = check(&facts, &Limits { min_window: 0, quiet_period: 0, accept });
     let item = items.iter().find(|item| item.name == "traffic").unwrap();

@@ -1,5 +1,9 @@
 //! Ends that policies cannot tell apart, so that one of them is asked about for all.
 //!
+//! A packet has addresses of one family. An end with addresses of both is two ends, each with those of one family,
+//! and no pair is of two families: what passes between all pairs passes between two pods in every family that both
+//! have.
+//!
 //! Two things hold between some ends of a sort and not between others: a pod may reach itself, and a node its own
 //! pods. Between two sorts there are hence two pairs at most: one of which such a thing holds, and one of which
 //! none does.
@@ -8,24 +12,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use netenf_policy::{ClusterPeer, ClusterPolicy, End, Labels, Policies, Protocol, Selector};
+use netenf_policy::domain::Name;
+use netenf_policy::{ClusterPeer, ClusterPolicy, End, Labels, Pod, Policies, Protocol, Selector};
 
 use super::Reach;
 
-/// Ends of one sort, in their order; never none.
-pub(super) struct Sort<'a, 'e> {
-    ends: Vec<&'e End>,
+/// Ends of one sort, in their order; never none, and all of one family.
+pub(super) struct Sort<'a> {
+    ends: Vec<End>,
     /// The policies that select them.
     pub(super) policies: Policies<'a>,
 }
 
-/// What policies can see of an end.
+/// What policies can see of an end. Its ranges tell its family too.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Seen<'e> {
+pub(super) enum Seen {
     Pod {
-        namespace: &'e str,
-        labels: &'e Labels,
-        ports: &'e [(Arc<str>, Protocol, u16)],
+        namespace: Arc<str>,
+        labels: Labels,
+        ports: Vec<(Arc<str>, Protocol, u16)>,
         ranges: BTreeSet<usize>,
     },
     Node {
@@ -34,7 +39,7 @@ enum Seen<'e> {
         ranges: BTreeSet<usize>,
     },
     Address(usize),
-    Name(&'e str),
+    Name(Name),
     Unknown,
 }
 
@@ -63,27 +68,33 @@ pub(super) fn node_selectors<'a>(policies: &[&'a ClusterPolicy]) -> Vec<&'a Sele
 
 impl<'a> Reach<'a> {
     /// The ends by their sorts, in the order of their first ends.
-    pub(super) fn sorts<'e>(&self, ends: &'e [End]) -> Vec<Sort<'a, 'e>> {
-        let mut places: BTreeMap<Seen<'e>, usize> = BTreeMap::new();
-        let mut sorts: Vec<Sort<'a, 'e>> = Vec::new();
-        for end in ends {
-            let place = *places.entry(self.seen(end)).or_insert(sorts.len());
+    pub(super) fn sorts(&self, ends: &[End]) -> Vec<Sort<'a>> {
+        let mut places: BTreeMap<Seen, usize> = BTreeMap::new();
+        let mut sorts: Vec<Sort<'a>> = Vec::new();
+        for end in ends.iter().flat_map(of_one_family) {
+            let place = *places.entry(self.seen(&end)).or_insert(sorts.len());
             match sorts.get_mut(place) {
                 Some(sort) => sort.ends.push(end),
                 None => {
-                    sorts.push(Sort { ends: vec![end], policies: self.policies.selecting(end) });
+                    let policies = self.policies.selecting(&end);
+                    sorts.push(Sort { ends: vec![end], policies });
                 }
             }
         }
         sorts
     }
 
-    fn seen<'e>(&self, end: &'e End) -> Seen<'e> {
+    /// What policies can see of an end, of each family by itself.
+    pub(super) fn seen_of(&self, end: &End) -> Vec<Seen> {
+        of_one_family(end).iter().map(|end| self.seen(end)).collect()
+    }
+
+    fn seen(&self, end: &End) -> Seen {
         match end {
             End::Pod(pod) => Seen::Pod {
-                namespace: &pod.namespace,
-                labels: &pod.labels,
-                ports: &pod.ports,
+                namespace: pod.namespace.clone(),
+                labels: pod.labels.clone(),
+                ports: pod.ports.clone(),
                 ranges: self.ranges_of(&pod.addresses),
             },
             End::Node { labels, addresses, .. } => Seen::Node {
@@ -91,7 +102,7 @@ impl<'a> Reach<'a> {
                 ranges: self.ranges_of(addresses),
             },
             End::Address(address) => Seen::Address(self.range_of(*address)),
-            End::Name(name) => Seen::Name(name.as_str()),
+            End::Name(name) => Seen::Name(name.clone()),
             End::Unknown => Seen::Unknown,
         }
     }
@@ -107,36 +118,70 @@ impl<'a> Reach<'a> {
 
 // === impl Sort ===
 
-impl<'e> Sort<'_, 'e> {
+impl Sort<'_> {
     /// Pairs of ends that stand for all pairs with `destinations`.
-    pub(super) fn pairs<'d>(
-        &self,
-        destinations: &Sort<'_, 'd>,
-    ) -> impl Iterator<Item = (&'e End, &'d End)> {
-        [self.unrelated(destinations), self.related(destinations)].into_iter().flatten()
+    pub(super) fn pairs<'s>(
+        &'s self,
+        destinations: &'s Sort<'_>,
+    ) -> impl Iterator<Item = (&'s End, &'s End)> {
+        let meets = match (is_ipv6(&self.ends[0]), is_ipv6(&destinations.ends[0])) {
+            (Some(one), Some(other)) => one == other,
+            (None, _) | (_, None) => true,
+        };
+        let pairs = [self.unrelated(destinations), self.related(destinations)];
+        pairs.into_iter().flatten().filter(move |_| meets)
     }
 
-    fn unrelated<'d>(&self, destinations: &Sort<'_, 'd>) -> Option<(&'e End, &'d End)> {
+    fn unrelated<'s>(&'s self, destinations: &'s Sort<'_>) -> Option<(&'s End, &'s End)> {
         self.ends.iter().find_map(|source| {
             let relation = of_source(source);
-            let is_other = |destination: &&&End| {
+            let is_other = |destination: &&End| {
                 relation.as_ref().is_none_or(|own| !of_destination(destination).contains(own))
             };
-            destinations.ends.iter().find(is_other).map(|destination| (*source, *destination))
+            destinations.ends.iter().find(is_other).map(|destination| (source, destination))
         })
     }
 
-    fn related<'d>(&self, destinations: &Sort<'_, 'd>) -> Option<(&'e End, &'d End)> {
-        let sources: BTreeMap<Relation<'e>, &'e End> =
-            self.ends.iter().filter_map(|end| Some((of_source(end)?, *end))).collect();
+    fn related<'s>(&'s self, destinations: &'s Sort<'_>) -> Option<(&'s End, &'s End)> {
+        let sources: BTreeMap<Relation<'_>, &End> =
+            self.ends.iter().filter_map(|end| Some((of_source(end)?, end))).collect();
         if sources.is_empty() {
             return None;
         }
         destinations.ends.iter().find_map(|destination| {
             let relations = of_destination(destination);
             let source = relations.iter().find_map(|relation| sources.get(relation))?;
-            Some((*source, *destination))
+            Some((*source, destination))
         })
+    }
+}
+
+/// The end by its addresses of IPv4 and by those of IPv6; as it is where it has not both.
+fn of_one_family(end: &End) -> Vec<End> {
+    let addresses = addresses(end);
+    let (v4, v6): (Vec<IpAddr>, Vec<IpAddr>) = addresses.iter().partition(|one| one.is_ipv4());
+    if v4.is_empty() || v6.is_empty() {
+        return vec![end.clone()];
+    }
+    let with = |addresses| match end.clone() {
+        End::Pod(pod) => End::Pod(Pod { addresses, ..pod }),
+        End::Node { name, labels, .. } => End::Node { name, labels, addresses },
+        end @ (End::Address(_) | End::Name(_) | End::Unknown) => end,
+    };
+    vec![with(v4), with(v6)]
+}
+
+/// The family of the end's addresses, if one is known.
+fn is_ipv6(end: &End) -> Option<bool> {
+    addresses(end).first().map(IpAddr::is_ipv6)
+}
+
+fn addresses(end: &End) -> &[IpAddr] {
+    match end {
+        End::Pod(pod) => &pod.addresses,
+        End::Node { addresses, .. } => addresses,
+        End::Address(address) => std::slice::from_ref(address),
+        End::Name(_) | End::Unknown => &[],
     }
 }
 

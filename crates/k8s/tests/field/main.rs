@@ -23,6 +23,7 @@ use netenf_learn::{Backend, Compat, Config, ExternalPeers, Learner, Scope, Subje
 mod closing;
 mod generated;
 mod law;
+mod monitoring;
 mod np_guard;
 mod reaching;
 mod recipe;

@@ -24,6 +24,15 @@ pub(crate) struct Shape {
     host_network: bool,
     service: bool,
     named_port: bool,
+    families: Families,
+}
+
+/// Of which families the addresses of pods are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Families {
+    V4,
+    V6,
+    Both,
 }
 
 prop_compose! {
@@ -33,7 +42,8 @@ prop_compose! {
         host_network in prop::bool::weighted(0.1), service in any::<bool>(),
         named_port in any::<bool>(),
     ) -> Shape {
-        Shape { kind, namespace, replicas, revisions, expressions, host_network, service, named_port }
+        let families = Families::V4;
+        Shape { kind, namespace, replicas, revisions, expressions, host_network, service, named_port, families }
     }
 }
 
@@ -44,6 +54,8 @@ pub(crate) struct Member {
     pub(crate) name: String,
     pub(crate) node: String,
     pub(crate) address: IpAddr,
+    /// A second one, of the other family.
+    second: Option<IpAddr>,
     pub(crate) labels: Vec<(String, String)>,
     /// The topmost owner.
     pub(crate) workload: Workload,
@@ -73,6 +85,16 @@ pub(crate) struct World {
 
 pub(crate) fn world() -> impl Strategy<Value = World> {
     prop::collection::vec(shape(), 1..5).prop_map(|shapes| World::new(&shapes))
+}
+
+/// Clusters whose pods have addresses of either family or both.
+pub(crate) fn dual_stack_world() -> impl Strategy<Value = World> {
+    let families = prop::sample::select(vec![Families::V4, Families::V6, Families::Both]);
+    // Nodes have addresses of IPv4 only, and pods on their network have theirs.
+    let shape = (shape(), families).prop_map(|(shape, families)| {
+        if shape.host_network { shape } else { Shape { families, ..shape } }
+    });
+    prop::collection::vec(shape, 1..5).prop_map(|shapes| World::new(&shapes))
 }
 
 impl std::fmt::Debug for World {
@@ -121,6 +143,7 @@ impl World {
             host_network: false,
             service: false,
             named_port: false,
+            families: Families::V4,
         };
         world.add(99, &dns);
         world
@@ -230,11 +253,19 @@ impl World {
                 format!("{name}-{revision}-{replica}")
             };
             let node = 1 + (number + replica) % 2;
-            let address = if shape.host_network {
+            let number_of_pod = 10 + revision * 10 + replica;
+            let v4 = if shape.host_network {
                 format!("10.0.0.{}", node + 3)
             } else {
-                format!("10.244.{number}.{}", 10 + revision * 10 + replica)
+                format!("10.244.{number}.{number_of_pod}")
             };
+            let v6 = format!("fd00:244:0:{number}::{number_of_pod:x}");
+            let addresses = match shape.families {
+                Families::V4 => vec![v4],
+                Families::V6 => vec![v6],
+                Families::Both => vec![v4, v6],
+            };
+            let ips: Vec<Value> = addresses.iter().map(|ip| json!({"ip": ip})).collect();
             let own: serde_json::Map<String, Value> =
                 labels.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
             let mut spec = spec.clone();
@@ -243,13 +274,14 @@ impl World {
                 "apiVersion": "v1", "kind": "Pod",
                 "metadata": {"name": pod, "namespace": namespace, "labels": own,
                     "ownerReferences": owner.clone().map_or(json!([]), |owner| json!([owner]))},
-                "spec": spec, "status": {"podIP": address},
+                "spec": spec, "status": {"podIP": addresses[0], "podIPs": ips},
             }));
             self.members.push(Member {
                 namespace: namespace.to_owned(),
                 name: pod,
                 node: format!("n{node}"),
-                address: address.parse().unwrap(),
+                address: addresses[0].parse().unwrap(),
+                second: addresses.get(1).map(|address| address.parse().unwrap()),
                 labels: labels.clone(),
                 workload: workload.clone(),
                 host_network: shape.host_network,
@@ -303,6 +335,11 @@ impl Member {
             ..Endpoint::default()
         };
         End { endpoint: Arc::new(endpoint), address: Some(self.address), names: Vec::new() }
+    }
+
+    /// All of its addresses.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        [self.address].into_iter().chain(self.second)
     }
 
     pub(crate) fn labels(&self) -> Labels {

@@ -16,7 +16,7 @@ pub type Change = fn(&mut Engine, Size, u32);
 
 /// All changes by name. Each differs from the one before, and leaves the cluster as large as it was, or is
 /// followed by one that does.
-pub const UPDATES: [(&str, Change); 10] = [
+pub const UPDATES: [(&str, Change); 12] = [
     ("a pod has other labels", |engine, size, at| engine.apply_pod(pod(at % size.pods, at % 7))),
     ("a CNP has another rule", |engine, size, at| {
         let mut policy = known(engine, at % size.cluster_policies);
@@ -67,37 +67,62 @@ pub const UPDATES: [(&str, Change); 10] = [
         engine.apply_node(Node { name, labels, addresses });
     }),
     ("a name has 100 other addresses", |engine, _, at| {
-        tell(engine, "a.name-7.example.com", 0xCB00_0000 + at % 7 * 100, at);
+        tell(engine, "a.name-7.example.com", 0xCB00_0000 + at % 7 * 100, 100, at);
+    }),
+    ("a rule names one domain, or all below it again", |engine, _, at| {
+        let mut policy = names();
+        if at.is_multiple_of(2) {
+            let index = at / 2 % DOMAINS;
+            let pattern = Pattern::parse(&format!("a-{index}.name-{index}.example.com")).unwrap();
+            policy.egress[index as usize].peers = vec![ClusterPeer::Domains(vec![pattern])];
+        }
+        engine.apply_cluster_policy(policy);
+    }),
+    ("the policy that names all domains is gone or new", |engine, _, at| {
+        let policy = names();
+        match at % 2 {
+            0 => engine.delete_cluster_policy(&policy.kind, &policy.name),
+            _ => engine.apply_cluster_policy(policy),
+        }
     }),
 ];
 
-/// Names that are known, each with 100 addresses.
-const NAMES: u32 = 100;
+/// How many names are known, and how many addresses each has.
+#[derive(Debug, Clone, Copy)]
+pub struct Names {
+    /// Names, spread over the domains that a policy names.
+    pub names: u32,
+    /// Addresses of each name, at most 1,024.
+    pub addresses: u32,
+}
+
+/// Domains that a policy names.
+const DOMAINS: u32 = 25;
 
 const RESOLVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 96, 0, 10));
 
-/// An engine for a cluster of that size, in which a policy allows names.
-pub fn engine(size: Size, shape: Shape) -> Engine {
+/// An engine for a cluster of that size, in which a policy allows names, and these are known.
+pub fn engine(size: Size, shape: Shape, known: Names) -> Engine {
     let mut cluster = cluster(size, shape);
     let resolvers = [RESOLVER].into();
     cluster.domains = DomainCache::new(Settings { resolvers, ..Settings::default() });
     let mut engine = Engine::new(cluster);
     engine.apply_cluster_policy(names());
-    for index in 0..NAMES {
-        let name = format!("a-{index}.name-{}.example.com", index % 25);
-        tell(&mut engine, &name, 0xCC00_0000 + index * 100, 0);
+    for index in 0..known.names {
+        let name = format!("a-{index}.name-{}.example.com", index % DOMAINS);
+        tell(&mut engine, &name, 0xCC00_0000 + index * known.addresses, known.addresses, 0);
     }
     engine
 }
 
-/// Tells that a name has 100 addresses from the first on.
-fn tell(engine: &mut Engine, name: &str, first: u32, now: u32) {
+/// Tells that a name has this many addresses from the first on.
+fn tell(engine: &mut Engine, name: &str, first: u32, addresses: u32, now: u32) {
     let record = |low| Record {
         owner: name,
         ttl: Duration::from_mins(1),
         data: Data::Address(IpAddr::V4(Ipv4Addr::from_bits(first + low))),
     };
-    let records = (0..100).map(record).collect();
+    let records = (0..addresses).map(record).collect();
     let answer = Answer { resolver: RESOLVER, asker: Asker::Node, question: name, records };
     engine.observe(&answer, Duration::from_secs(u64::from(now))).unwrap();
 }
@@ -116,7 +141,7 @@ fn names() -> ClusterPolicy {
         priority: -1,
         subject: PodSet::default(),
         ingress: Vec::new(),
-        egress: (0..25).map(rule).collect(),
+        egress: (0..DOMAINS).map(rule).collect(),
     }
 }
 

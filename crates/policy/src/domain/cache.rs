@@ -4,7 +4,7 @@
 //! an answer; a name may have 100 addresses and more; an entry lives for its TTL, clamped, and a grace; a
 //! repeated answer restarts the time.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,16 +100,17 @@ pub enum Refusal {
 #[derive(Debug, Clone, Default)]
 pub struct DomainCache {
     settings: Settings,
-    names: Tree<Addresses>,
-    by_address: HashMap<IpAddr, BTreeMap<(Name, Asker), Duration>>,
+    /// The names that have an address.
+    names: Tree<Name>,
+    /// Until when, as in `by_address`. One map for all names: a map for each would take ten times the size of the
+    /// one address that many have.
+    by_name: BTreeMap<(Name, Asker, IpAddr), Duration>,
+    by_address: BTreeMap<(IpAddr, Asker, Name), Duration>,
     by_expiry: BTreeSet<(Duration, Name, IpAddr, Asker)>,
     /// What pods were told, to be forgotten with them.
     by_pod: BTreeMap<Asker, BTreeSet<(Name, IpAddr)>>,
     evicted: u64,
 }
-
-/// Until when an address is known, for whom.
-type Addresses = BTreeMap<(Asker, IpAddr), Duration>;
 
 /// One entry of an address: for whom, and until when.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -208,26 +209,21 @@ impl DomainCache {
         subject: &Asker,
         now: Duration,
     ) -> bool {
-        let known = |addresses: &Addresses| {
-            addresses.iter().any(|((asker, one), expires)| {
-                *one == address && asker.tells(subject) && now < *expires
-            })
-        };
-        if pattern.wildcard {
-            return self.names.below(&pattern.name).any(known);
-        }
-        self.names.value(&pattern.name).is_some_and(known)
+        self.meant(pattern)
+            .any(|(asker, one, expires)| one == address && asker.tells(subject) && now < expires)
     }
 
     /// What is known of `address`, what expired but was not collected yet among it.
     pub fn known(&self, address: IpAddr) -> impl Iterator<Item = Known<'_>> {
-        let known = self.by_address.get(&address).into_iter().flatten();
-        known.map(|((name, asker), expires)| Known { name, asker, expires: *expires })
+        // No name is less than the empty one.
+        let known = self.by_address.range((address, Asker::Node, Name(Arc::default()))..);
+        let known = known.take_while(move |((one, ..), _)| *one == address);
+        known.map(|((_, asker, name), expires)| Known { name, asker, expires: *expires })
     }
 
-    /// All addresses that are known.
-    pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
-        self.by_address.keys().copied()
+    /// The addresses of the names that `pattern` means, those of several names or askers more than once.
+    pub fn addresses(&self, pattern: &Pattern) -> impl Iterator<Item = IpAddr> {
+        self.meant(pattern).map(|(_, address, _)| address)
     }
 
     /// Removes what expired by `now`. Gives the addresses of which something was removed.
@@ -243,8 +239,7 @@ impl DomainCache {
     pub fn forget(&mut self, asker: &Asker) -> BTreeSet<IpAddr> {
         let own = self.by_pod.remove(asker).unwrap_or_default();
         for (name, address) in &own {
-            let known = self.by_address.get(address);
-            let expires = known.and_then(|known| known.get(&(name.clone(), asker.clone())));
+            let expires = self.by_address.get(&(*address, asker.clone(), name.clone()));
             if let Some(expires) = expires.copied() {
                 self.remove(&(expires, name.clone(), *address, asker.clone()));
             }
@@ -267,6 +262,25 @@ impl DomainCache {
         self.evicted
     }
 
+    /// What is known of the names that `pattern` means.
+    fn meant(&self, pattern: &Pattern) -> impl Iterator<Item = (&Asker, IpAddr, Duration)> {
+        let (name, below) = if pattern.wildcard {
+            (None, Some(self.names.below(&pattern.name)))
+        } else {
+            (self.names.value(&pattern.name), None)
+        };
+        let names = name.into_iter().chain(below.into_iter().flatten());
+        names.flat_map(|name| self.of(name, &Asker::Node))
+    }
+
+    /// What is known of a name, from an asker on; nobody is before the node.
+    fn of(&self, name: &Name, from: &Asker) -> impl Iterator<Item = (&Asker, IpAddr, Duration)> {
+        let first = (name.clone(), from.clone(), IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let known = self.by_name.range(first.clone()..);
+        let known = known.take_while(move |((one, ..), _)| *one == first.0);
+        known.map(|((_, asker, address), expires)| (asker, *address, *expires))
+    }
+
     fn expiry(&self, now: Duration, ttl: Duration) -> Duration {
         let ttl = ttl.min(self.settings.cap).max(self.settings.floor);
         now.saturating_add(ttl).saturating_add(self.settings.grace)
@@ -280,21 +294,20 @@ impl DomainCache {
         expires: Duration,
         changed: &mut BTreeSet<IpAddr>,
     ) {
-        let addresses = self.names.value_or_default(name);
-        let key = (asker.clone(), address);
-        let known = addresses.get(&key).copied();
+        let key = (name.clone(), asker.clone(), address);
+        let known = self.by_name.get(&key).copied();
         if known.is_some_and(|known| known >= expires) {
             return;
         }
-        addresses.insert(key, expires);
+        self.by_name.insert(key, expires);
         if let Some(known) = known {
             self.by_expiry.remove(&(known, name.clone(), address, asker.clone()));
         }
-        let of_address = self.by_address.entry(address).or_default();
-        of_address.insert((name.clone(), asker.clone()), expires);
+        self.by_address.insert((address, asker.clone(), name.clone()), expires);
         self.by_expiry.insert((expires, name.clone(), address, asker.clone()));
         changed.insert(address);
         if known.is_none() {
+            self.names.insert(name, name.clone());
             if *asker != Asker::Node {
                 self.by_pod.entry(asker.clone()).or_default().insert((name.clone(), address));
             }
@@ -308,16 +321,13 @@ impl DomainCache {
 
     /// Drops the entry of `name` that expires first, if `asker` knows too many addresses of it.
     fn evict_of_name(&mut self, name: &Name, asker: &Asker, changed: &mut BTreeSet<IpAddr>) {
-        let least = (asker.clone(), IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        let own =
-            self.names.value(name).into_iter().flat_map(|addresses| addresses.range(&least..));
-        let own = own.take_while(|((one, _), _)| one == asker);
-        if own.clone().count() <= self.settings.addresses_of_name.max(MIN_ADDRESSES) {
+        let own = || self.of(name, asker).take_while(|(one, ..)| *one == asker);
+        if own().count() <= self.settings.addresses_of_name.max(MIN_ADDRESSES) {
             return;
         }
-        let first = own.min_by_key(|(_, expires)| **expires);
+        let first = own().min_by_key(|(_, _, expires)| *expires);
         let first =
-            first.map(|((_, address), expires)| (*expires, name.clone(), *address, asker.clone()));
+            first.map(|(_, address, expires)| (expires, name.clone(), address, asker.clone()));
         if let Some(first) = first {
             self.remove(&first);
             changed.insert(first.2);
@@ -335,11 +345,9 @@ impl DomainCache {
     fn remove(&mut self, entry: &(Duration, Name, IpAddr, Asker)) {
         self.by_expiry.remove(entry);
         let (_, name, address, asker) = entry;
-        if let Some(addresses) = self.names.value_mut(name) {
-            addresses.remove(&(asker.clone(), *address));
-            if addresses.is_empty() {
-                self.names.remove(name);
-            }
+        self.by_name.remove(&(name.clone(), asker.clone(), *address));
+        if self.of(name, &Asker::Node).next().is_none() {
+            self.names.remove(name);
         }
         if let Some(own) = self.by_pod.get_mut(asker) {
             own.remove(&(name.clone(), *address));
@@ -347,12 +355,7 @@ impl DomainCache {
                 self.by_pod.remove(asker);
             }
         }
-        if let Some(known) = self.by_address.get_mut(address) {
-            known.remove(&(name.clone(), asker.clone()));
-            if known.is_empty() {
-                self.by_address.remove(address);
-            }
-        }
+        self.by_address.remove(&(*address, asker.clone(), name.clone()));
     }
 }
 

@@ -25,25 +25,25 @@ impl<T> Tree<T> {
         self.node(name)?.value.as_ref()
     }
 
-    /// The value at `name`, to be changed.
-    pub fn value_mut(&mut self, name: &Name) -> Option<&mut T> {
-        let mut node = self;
-        for label in name.labels() {
-            node = node.children.get_mut(label)?;
-        }
-        node.value.as_mut()
-    }
-
     /// The value at `name`, made if there is none.
     pub fn value_or_default(&mut self, name: &Name) -> &mut T
     where
         T: Default,
     {
+        self.place(name).get_or_insert_default()
+    }
+
+    /// Sets the value at `name`.
+    pub fn insert(&mut self, name: &Name, value: T) {
+        *self.place(name) = Some(value);
+    }
+
+    fn place(&mut self, name: &Name) -> &mut Option<T> {
         let mut node = self;
         for label in name.labels() {
             node = node.children.entry(label.into()).or_default();
         }
-        node.value.get_or_insert_default()
+        &mut node.value
     }
 
     /// Removes the value at `name`, and what leads nowhere afterwards.

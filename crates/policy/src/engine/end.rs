@@ -1,17 +1,18 @@
 //! Who is at which address: pods, nodes, and what names were resolved to it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::cluster::{Key, Node, Phase, Pod};
 use crate::domain::Asker;
+use crate::evaluate::Side;
 
 use super::Engine;
-use super::row::Row;
 use super::scope::Member;
 use super::snapshot::{AtNodes, Occupant, Place, Told};
+use super::table::place;
 
 /// All who claim an address.
 #[derive(Debug, Default)]
@@ -189,32 +190,40 @@ impl Engine {
         }
     }
 
-    /// Looks up anew the rules that mean the names of these addresses.
+    /// Takes the patterns of the egress rules: only names that a pattern means which came or went may be of another
+    /// class than before.
+    pub(super) fn rebuild_names(&mut self) {
+        let changed = self.names.rebuild(&self.parts[place(Side::Egress)].patterns);
+        let domains = &self.cluster.domains;
+        let addresses = changed.iter().flat_map(|pattern| domains.addresses(pattern));
+        let addresses: BTreeSet<IpAddr> = addresses.collect();
+        self.refresh_names(addresses);
+        self.snapshot.classes = self.names.rows.clone();
+    }
+
+    /// Looks up anew of which classes the names of these addresses are.
     pub(super) fn refresh_names(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
-        if self.parts[0].names.is_empty() {
-            return;
-        }
         for address in addresses {
             let told = self.told(address);
-            self.snapshot.names.set(address, (!told.is_empty()).then_some(told));
+            let before = self.snapshot.names.value(&address).map_or(&[][..], |told| told);
+            if *told != *before {
+                self.snapshot.names.set(address, (!told.is_empty()).then(|| told.into()));
+            }
         }
     }
 
-    /// What was told of an address, in order of who was told. Names of the same rules are one entry.
-    fn told(&mut self, address: IpAddr) -> Arc<[Told]> {
-        let mut told: BTreeMap<(Asker, Row), Duration> = BTreeMap::new();
-        for known in self.cluster.domains.known(address) {
-            let row = self.parts[0].of_name(known.name, &mut self.scratch);
-            if !row.is_empty() {
-                let expires = told.entry((known.asker.clone(), row)).or_default();
-                *expires = known.expires.max(*expires);
-            }
-        }
-        let told = told.into_iter().map(|((asker, rules), expires)| Told {
-            rules: Arc::new(rules),
-            asker,
-            expires,
+    /// What was told of an address, in order of who was told. Names of one class are one entry.
+    fn told(&self, address: IpAddr) -> Vec<Told> {
+        let told = self.cluster.domains.known(address).filter_map(|known| {
+            let class = self.names.class(known.name)?;
+            Some(Told { asker: known.asker.clone(), class, expires: known.expires })
         });
-        told.collect()
+        let mut told: Vec<Told> = told.collect();
+        told.sort_by(|one, other| {
+            let key = |told: &Told| (told.class, Reverse(told.expires));
+            one.asker.cmp(&other.asker).then_with(|| key(one).cmp(&key(other)))
+        });
+        told.dedup_by(|next, first| next.asker == first.asker && next.class == first.class);
+        told
     }
 }

@@ -57,11 +57,6 @@ impl Row {
         View { data: &self.data, blocks: self.blocks }
     }
 
-    /// Whether no rule is in it.
-    pub(super) fn is_empty(&self) -> bool {
-        self.blocks == 0
-    }
-
     /// The row of these positions, in whichever order.
     pub(super) fn of(positions: &[u32]) -> Self {
         if !positions.is_sorted() {

@@ -28,6 +28,8 @@ pub struct Snapshot {
     pub(super) tables: [Arc<Table>; 2],
     /// What was told of addresses, in order of who was told.
     pub(super) names: AddressMap<Arc<[Told]>>,
+    /// The egress rules that mean the names of a class.
+    pub(super) classes: Chunks<Arc<Row>>,
 }
 
 /// Who is at an address.
@@ -53,11 +55,11 @@ pub(super) struct AtNodes {
     pub(super) peer: [Row; 2],
 }
 
-/// The egress rules that mean a name of an address.
-#[derive(Debug, Clone)]
+/// An address has a name of a class.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Told {
-    pub(super) rules: Arc<Row>,
     pub(super) asker: Asker,
+    pub(super) class: u32,
     pub(super) expires: Duration,
 }
 
@@ -194,6 +196,7 @@ impl Snapshot {
                 nodes: nodes.map(|nodes| &nodes.peer[at]),
                 prefixes: table.prefixes.rows(other.address),
                 told: other.told,
+                classes: &self.classes,
                 now,
             },
             ports: table.ports.rows(packet.transport, named),

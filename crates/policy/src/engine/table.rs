@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use crate::cluster_policy::{
     Action, ClusterPeer, ClusterPolicy, ClusterPort, ClusterRule, Effective, PodSet, Tier,
 };
-use crate::domain::{Name, Pattern, Tree, tree::Step};
+use crate::domain::Pattern;
 use crate::evaluate::Side;
 use crate::explanation::RuleId;
 use crate::network_policy::{NetworkPolicy, Peer, Rule};
@@ -16,7 +16,7 @@ use crate::selector::Selector;
 
 use super::ports::{self, Ports};
 use super::prefix::{self, Prefixes};
-use super::row::{Row, Scratch};
+use super::row::Row;
 use super::scope::EVERY_POD;
 
 /// The rules of one direction. Positions are in order: those of the Admin tier, of NetworkPolicies, one that
@@ -68,20 +68,13 @@ pub(super) struct Lowered {
     pub(super) peers: [Vec<Vec<u32>>; 2],
 }
 
-/// What is kept of a direction beside its table, by scope, node selector and name.
+/// What is kept of a direction beside its table, by scope, node selector and pattern.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     pub(super) subjects: Vec<Row>,
     pub(super) peers: Vec<Row>,
     pub(super) nodes: Vec<(Selector, Row)>,
-    pub(super) names: Tree<OfPattern>,
-}
-
-/// Rules by pattern, at the pattern's name.
-#[derive(Debug, Default)]
-pub(super) struct OfPattern {
-    name: Row,
-    below: Row,
+    pub(super) patterns: BTreeMap<Pattern, Row>,
 }
 
 /// Place of a direction in a pair.
@@ -265,14 +258,12 @@ impl Builder {
             ports: self.ports.build(),
             ..self.table
         };
-        let mut names: Tree<OfPattern> = Tree::default();
-        for (pattern, positions) in &self.patterns {
-            let at = names.value_or_default(&pattern.name);
-            *(if pattern.wildcard { &mut at.below } else { &mut at.name }) = Row::of(positions);
-        }
+        let patterns = self.patterns.into_iter();
+        let patterns =
+            patterns.map(|(pattern, positions)| (pattern, Row::of(&positions))).collect();
         let nodes = self.nodes.into_iter();
         let nodes = nodes.map(|(selector, positions)| (selector, Row::of(&positions))).collect();
-        (table, Parts { subjects, peers, nodes, names })
+        (table, Parts { subjects, peers, nodes, patterns })
     }
 }
 
@@ -291,21 +282,6 @@ impl Source {
                 (!rules.is_empty()).then_some(part)
             }
         }
-    }
-}
-
-// === impl Parts ===
-
-impl Parts {
-    /// The rules that mean `name`.
-    pub(super) fn of_name(&self, name: &Name, scratch: &mut Scratch) -> Row {
-        for (of, step) in self.names.path(name) {
-            scratch.add(match step {
-                Step::Above => &of.below,
-                Step::Name => &of.name,
-            });
-        }
-        scratch.take()
     }
 }
 

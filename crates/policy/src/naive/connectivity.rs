@@ -1,7 +1,7 @@
 //! The same order of evaluation over all transports at once: each rule takes its part of what is left.
 
 use crate::cluster_policy::{Action, ClusterPort, Effective, Tier};
-use crate::connectivity::{Connectivity, Part};
+use crate::connectivity::Part;
 use crate::evaluate::{self, End, Pod, Question, Side};
 use crate::explanation::{Decider, Object, RuleId};
 use crate::network_policy::{PortMatch, PortRange};
@@ -19,13 +19,7 @@ struct Parts {
 // === impl Policies ===
 
 impl Policies<'_> {
-    /// What may pass between two ends.
-    pub fn connectivity(&self, source: &End, destination: &End) -> Connectivity {
-        let parts = |side| self.parts(side, source, destination);
-        Connectivity { egress: parts(Side::Egress), ingress: parts(Side::Ingress) }
-    }
-
-    /// What may pass in one direction; the parts hold each transport once.
+    /// What may pass in one direction between ends with addresses of one family; the parts hold each transport once.
     pub fn parts(&self, side: Side, source: &End, destination: &End) -> Vec<Part> {
         let mut parts = Parts { decided: Vec::new(), left: Transports::all() };
         match free(side, source, destination) {

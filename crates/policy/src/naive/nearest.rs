@@ -1,7 +1,7 @@
 //! For a denial: the allowing rule that came nearest, and what it lacked.
 
 use crate::cluster_policy::{Action, ClusterPeer, ClusterPort, ClusterRule, Effective, Tier};
-use crate::evaluate::{self, End, Pod, Question, name_matches, peer_matches, port_matches};
+use crate::evaluate::{self, End, Pod, Question, is_in, name_matches, peer_matches, port_matches};
 use crate::explanation::{Decider, Lack, Nearest, RuleId};
 use crate::network_policy::{NetworkPolicy, Peer, PortMatch, Rule};
 
@@ -46,9 +46,9 @@ impl Policies<'_> {
             Effective::AsWritten => {}
             Effective::Nothing | Effective::DenyAll => return vec![Lack::Understanding],
         }
-        let peer = least(&rule.peers, |peer| self.peer_lack(peer, asked));
+        let peer = least(&rule.peers, Lack::Peer, |peer| self.peer_lack(peer, asked));
         let port = rule.ports.as_ref().and_then(|ports| {
-            least(ports, |port| match port {
+            least(ports, Lack::Port, |port| match port {
                 ClusterPort::Of(port) => port_lack(port, &asked.question),
                 ClusterPort::Named(name) => {
                     (!name_matches(name, &asked.question)).then_some(Lack::Port)
@@ -82,7 +82,7 @@ impl Policies<'_> {
 fn network_lacks(policy: &NetworkPolicy, rule: &Rule, question: &Question<'_>) -> Vec<Lack> {
     let peers = rule.peers.as_ref();
     let peer = peers.and_then(|peers| {
-        least(peers, |peer| {
+        least(peers, Lack::Peer, |peer| {
             if peer_matches(policy, peer, question.peer) {
                 return None;
             }
@@ -92,12 +92,14 @@ fn network_lacks(policy: &NetworkPolicy, rule: &Rule, question: &Question<'_>) -
                 {
                     Some(Lack::Namespace)
                 }
+                (Peer::Block { cidr, .. }, end) if is_in(end, cidr, &[]) => Some(Lack::Excepted),
                 (Peer::Pods { .. } | Peer::Block { .. }, _) => Some(Lack::Peer),
             }
         })
     });
     let ports = rule.ports.as_ref();
-    lacked(peer, ports.and_then(|ports| least(ports, |port| port_lack(port, question))))
+    let port = ports.and_then(|ports| least(ports, Lack::Port, |port| port_lack(port, question)));
+    lacked(peer, port)
 }
 
 fn port_lack(port: &PortMatch, question: &Question<'_>) -> Option<Lack> {
@@ -108,10 +110,10 @@ fn port_lack(port: &PortMatch, question: &Question<'_>) -> Option<Lack> {
     Some(if same { Lack::Port } else { Lack::Protocol })
 }
 
-/// The least that one of several alternatives lacks; nothing if one lacks nothing. No alternative at all
-/// lacks the most.
-fn least<T>(alternatives: &[T], lack: impl Fn(&T) -> Option<Lack>) -> Option<Lack> {
-    alternatives.iter().map(lack).min().unwrap_or(Some(Lack::Peer))
+/// The least that one of several alternatives lacks; nothing if one lacks nothing. Where there is no alternative at
+/// all, such as of ports that are not understood, it is what `none` says.
+fn least<T>(alternatives: &[T], none: Lack, lack: impl Fn(&T) -> Option<Lack>) -> Option<Lack> {
+    alternatives.iter().map(lack).min().unwrap_or(Some(none))
 }
 
 fn lacked(peer: Option<Lack>, port: Option<Lack>) -> Vec<Lack> {

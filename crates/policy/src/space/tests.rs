@@ -55,3 +55,35 @@ fn gaps_are_what_is_left(#[case] blocks: &str, #[case] expected: &str) {
     let ranges: Vec<AddressRange> = parsed(blocks).into_iter().map(AddressRange::from).collect();
     assert_eq!(text(&gaps(divide([])[0], &ranges)), expected);
 }
+
+#[rstest]
+#[case::nothing("", &[])]
+#[case::all_of_both("0.0.0.0/0 ::/0", &["0.0.0.0/0", "::/0"])]
+#[case::one_address("10.0.0.1/32", &["10.0.0.1/32"])]
+#[case::all_without_some(
+    "0.0.0.0-9.255.255.255 11.0.0.0-255.255.255.255", &["0.0.0.0/0 without 10.0.0.0/8"]
+)]
+#[case::a_block_without_some("10.0.0.0-10.0.0.255 10.0.2.0-10.255.255.255", &["10.0.0.0/8 without 10.0.1.0/24"])]
+#[case::a_block_without_its_start("10.1.0.0-10.255.255.255", &["10.0.0.0/8 without 10.0.0.0/16"])]
+#[case::blocks_that_are_far_apart("10.0.0.0/8 192.168.0.0/16", &["10.0.0.0/8", "192.168.0.0/16"])]
+#[case::no_blocks("10.0.0.5-10.0.0.250", &["10.0.0.5-10.0.0.250"])]
+#[case::a_block_and_none("10.0.0.0/24 192.168.0.5-192.168.0.250", &["10.0.0.0/24", "192.168.0.5-192.168.0.250"])]
+#[case::each_family_by_itself(
+    "10.0.0.0/8 fd00::-fd00::ffff:ffff:ffff:ffff", &["10.0.0.0/8", "fd00::/64"]
+)]
+fn ranges_are_told_in_few_words(#[case] ranges: &str, #[case] expected: &[&str]) {
+    let range = |text: &str| match text.split_once('-') {
+        Some((first, last)) => AddressRange::new(first.parse().unwrap(), last.parse().unwrap()),
+        None => AddressRange::from(text.parse::<IpNet>().unwrap()),
+    };
+    let ranges: Vec<AddressRange> = ranges.split_whitespace().map(range).collect();
+    assert_eq!(words(&ranges), expected);
+}
+
+#[test]
+fn a_range_has_gaps_inside_only() {
+    let [whole, first, last] = ["10.0.0.0/30", "10.0.0.0/32", "10.0.0.3/32"]
+        .map(|block| AddressRange::from(block.parse::<IpNet>().unwrap()));
+    assert_eq!(text(&gaps(whole, &[first, last])), "10.0.0.1-10.0.0.2");
+    assert_eq!(gaps(whole, &[whole]), []);
+}

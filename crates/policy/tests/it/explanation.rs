@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use netenf_policy::domain::Name;
 use netenf_policy::{
-    Connection, Decider, End, Finding, Labels, Lack, Packet, Part, Pod, Policies, Protocol, Tier,
-    Transports,
+    Connection, Decider, End, Finding, Labels, Lack, NetworkPolicy, Packet, Part, Pod, Policies,
+    Protocol, Rule, Selector, Side, Tier, Transports,
 };
 use rstest::rstest;
 
@@ -121,12 +121,37 @@ fn a_finding_names_what_decided(
 #[case::the_fewest("np x/p app=a Ingress\n ingress ns(ns=z) : udp:80\n ingress own(app=b) : tcp:81", vec![Lack::Port])]
 #[case::precedence("cnp p Admin 1 ns(*)\n ingress Deny ns(*)\n ingress Accept ns(*)", vec![Lack::Precedence])]
 #[case::understanding("cnp p Admin 1 ns(*)\n ingress Accept ?\n ingress Deny ns(*)", vec![Lack::Understanding])]
+#[case::excepted("np x/p app=a Ingress\n ingress block(10.0.0.0/8!10.0.0.0/24)", vec![Lack::Excepted])]
+#[case::in_no_block("np x/p app=a Ingress\n ingress block(10.1.0.0/16!10.1.0.0/24)", vec![Lack::Peer])]
+#[case::excepted_is_nearer_than_a_stranger(
+    "np x/p app=a Ingress\n ingress own(app=z)\n ingress block(10.0.0.0/8!10.0.0.2/32)", vec![Lack::Excepted]
+)]
 fn a_denial_says_what_was_lacking(#[case] policies: &str, #[case] lacked: Vec<Lack>) {
     let mut world = World::of("namespace x ns=x\npod x/a 10.0.0.1 app=a\npod x/b 10.0.0.2 app=b");
     world.read(policies);
     let (source, destination) = (world.address("x/b"), world.address("x/a"));
     let packet = Packet::new(source, destination, Protocol::Tcp, 80);
     let nearest = world.engine.explain(&packet, Duration::ZERO).ingress.nearest;
+    assert_eq!(nearest.map(|near| near.lacked), Some(lacked));
+}
+
+/// A list of ports or peers of which nothing could be understood is empty, and not none.
+#[rstest]
+#[case::ports(Rule { peers: None, ports: Some(vec![]) }, vec![Lack::Port])]
+#[case::peers(Rule { peers: Some(vec![]), ports: None }, vec![Lack::Peer])]
+fn a_list_of_nothing_lacks_what_it_is_of(#[case] rule: Rule, #[case] lacked: Vec<Lack>) {
+    let policy = NetworkPolicy {
+        kind: "NetworkPolicy".into(),
+        namespace: "x".into(),
+        name: "p".into(),
+        pods: Selector::default(),
+        ingress: Some(vec![rule]),
+        egress: None,
+    };
+    let destination = End::Pod(Pod { namespace: "x".into(), ..Pod::default() });
+    let source = End::Address("203.0.113.7".parse().unwrap());
+    let connection = Connection { source, destination, protocol: Protocol::Tcp, port: 80 };
+    let nearest = Policies::new([&policy], []).explain(&connection).ingress.nearest;
     assert_eq!(nearest.map(|near| near.lacked), Some(lacked));
 }
 
@@ -186,6 +211,19 @@ fn given_ends_are_judged_by_all_tiers() {
     false
 )]
 #[case::all_addresses_deny_a_pod("egress Deny net(0.0.0.0/0)", "x/b", false)]
+#[case::all_addresses_deny_a_node_without_any("egress Deny net(0.0.0.0/0)", "node", false)]
+#[case::some_addresses_deny_no_node_without_any("egress Deny net(0.0.0.0/1)", "node", true)]
+#[case::all_addresses_allow_no_node_without_any(
+    "egress Accept net(::/0)\n egress Deny net(::/0)",
+    "node",
+    false
+)]
+#[case::all_addresses_deny_whatever_it_is("egress Deny net(::/0)", "unknown", false)]
+#[case::all_addresses_of_a_family_hold_a_name(
+    "egress Accept net(::/0)\n egress Deny net(0.0.0.0/0)",
+    "api.example.com",
+    true
+)]
 #[case::itself("egress Deny ns(*)", "x/a", true)]
 fn what_is_not_known_allows_nothing(
     #[case] rules: &str,
@@ -198,10 +236,30 @@ fn what_is_not_known_allows_nothing(
         let (namespace, name) = (namespace.into(), Some(name.into()));
         Some(End::Pod(Pod { namespace, name, ..Pod::default() }))
     };
-    let destination = pod(peer).unwrap_or_else(|| End::Name(Name::parse(peer).unwrap()));
+    let destination = match peer {
+        "node" => End::Node { name: "n1".into(), labels: Labels::default(), addresses: vec![] },
+        "unknown" => End::Unknown,
+        _ => pod(peer).unwrap_or_else(|| End::Name(Name::parse(peer).unwrap())),
+    };
     let cluster = world.engine.cluster();
     let policies = Policies::new([], cluster.cluster_policies.values().map(|policy| &**policy));
     let source = pod("x/a").unwrap();
+    let connection = Connection { source, destination, protocol: Protocol::Tcp, port: 443 };
+    assert_eq!(policies.explain(&connection).allowed(), allowed);
+}
+
+#[rstest]
+#[case::all_of_one_family("egress block(0.0.0.0/0)", true)]
+#[case::all_of_the_other("egress block(::/0)", true)]
+#[case::not_all("egress block(0.0.0.0/1)", false)]
+#[case::without_some("egress block(0.0.0.0/0!10.0.0.0/8)", false)]
+fn a_name_is_in_a_block_of_all_addresses(#[case] rule: &str, #[case] allowed: bool) {
+    let world = World::of(&format!("np x/p app=a Egress\n {rule}"));
+    let cluster = world.engine.cluster();
+    let policies = Policies::new(cluster.network_policies.values().map(|policy| &**policy), []);
+    let labels = crate::text::labels("app=a");
+    let source = End::Pod(Pod { namespace: "x".into(), labels, ..Pod::default() });
+    let destination = End::Name(Name::parse("api.example.com").unwrap());
     let connection = Connection { source, destination, protocol: Protocol::Tcp, port: 443 };
     assert_eq!(policies.explain(&connection).allowed(), allowed);
 }
@@ -212,6 +270,6 @@ fn what_is_not_known_allows_nothing(
 fn a_node_reaches_its_own_pods(#[case] node: &str, #[case] by: Decider) {
     let source = End::Node { name: node.into(), labels: Labels::default(), addresses: Vec::new() };
     let pod = Pod { name: Some("a".into()), node: Some("n1".into()), ..Pod::default() };
-    let parts = Policies::default().connectivity(&source, &End::Pod(pod));
-    assert_eq!(parts.ingress, [Part { transports: Transports::all(), allowed: true, by }]);
+    let parts = Policies::default().parts(Side::Ingress, &source, &End::Pod(pod));
+    assert_eq!(parts, [Part { transports: Transports::all(), allowed: true, by }]);
 }

@@ -4,15 +4,12 @@ use std::fs::{self, File};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::LIMIT;
 use crate::deadline::within;
-
-/// Many times what a program needs on a quiet machine.
-const LIMIT: Duration = Duration::from_mins(2);
 
 /// Of a log that explains a failure, as many lines are shown.
 const TAIL: usize = 25;

@@ -1,3 +1,4 @@
+use netenf_policy::Transports;
 use rstest::rstest;
 
 use super::*;
@@ -24,13 +25,17 @@ fn policy(rules: &str) -> String {
 fn words(changes: &[Change]) -> Vec<String> {
     let place = |place: &Place| match place {
         Place::Workload(workload) => workload.name.to_string(),
+        Place::Nodes(names) => names.join(","),
+        Place::Names(patterns) => {
+            patterns.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        }
         Place::World(ranges) => ranges
             .iter()
             .map(|range| format!("{}-{}", range.first, range.last))
             .collect::<Vec<_>>()
             .join(","),
     };
-    let passes = |transports: &Transports| match (transports.is_all(), transports.is_empty()) {
+    let set = |transports: &Transports| match (transports.is_all(), transports.is_empty()) {
         (true, _) => "all".to_owned(),
         (_, true) => "nothing".to_owned(),
         _ => transports
@@ -38,6 +43,10 @@ fn words(changes: &[Change]) -> Vec<String> {
             .map(|range| range.start().to_string())
             .collect::<Vec<_>>()
             .join(","),
+    };
+    let passes = |passing: &Passing| {
+        let (some, all) = (set(&passing.some), set(&passing.all));
+        if passing.is_partial() { format!("{some} or {all}") } else { some }
     };
     let change = |one: &Change| {
         let (source, destination) = (place(&one.source), place(&one.destination));
@@ -99,4 +108,49 @@ fn a_workload_that_comes_brings_what_passes() {
         format!("{WORLD} web: nothing to all"),
     ];
     assert_eq!(told, expected);
+}
+
+#[test]
+fn what_a_pod_has_is_not_the_world() {
+    let own = "---\n{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop, labels: {app: web}}, \
+               status: {podIP: 10.0.0.1}}\n";
+    let rule = "{from: [{ipBlock: {cidr: 10.0.0.1/32}}]}";
+    let all = pods("db") + own;
+    let told = changes(&(all.clone() + &policy("")), &(all + &policy(rule)));
+    assert_eq!(told, ["web db: nothing to all"]);
+}
+
+#[test]
+fn what_is_cut_from_some_pods_only_is_told() {
+    let pod = |name: &str| {
+        format!(
+            "---\n{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, namespace: shop, labels: {{app: db, pod: \
+             {name}}}, ownerReferences: [{{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: u, controller: \
+             true}}]}}}}\n"
+        )
+    };
+    let all = pods("web") + &pod("db-0") + &pod("db-1");
+    let closed = |rules| policy(rules).replace("app: db}", "pod: db-0}");
+    let told = changes(&all, &(all.clone() + &closed("")));
+    assert_eq!(
+        told,
+        ["web db: all to all or nothing", &format!("{WORLD} db: all to all or nothing")]
+    );
+    let told = changes(&(all.clone() + &closed("")), &(all + &closed(WEB)));
+    assert_eq!(told, ["web db: all or nothing to all or 5432"]);
+}
+
+#[test]
+fn nodes_that_change_alike_are_one_place() {
+    let node = |name: &str, role: &str| {
+        format!(
+            "---\n{{apiVersion: v1, kind: Node, metadata: {{name: {name}, labels: {{role: {role}}}}}}}\n"
+        )
+    };
+    let edge = node("n1", "edge");
+    let all = pods("db") + &edge + &node("n2", "core") + &node("n3", "core");
+    let told = changes(&(pods("db") + &edge), &all);
+    assert_eq!(told, ["db n2,n3: nothing to all", "n2,n3 db: nothing to all"]);
+    let told = changes(&all, &(all.clone() + &policy("")));
+    assert_eq!(told, ["n1,n2,n3 db: all to nothing", &format!("{WORLD} db: all to nothing")]);
 }

@@ -151,13 +151,14 @@ impl Pair {
         let reach = input.reach();
         for source in ends(input, &self.source) {
             for destination in ends(input, &self.destination) {
-                let connectivity = reach.policies().connectivity(&source, &destination);
+                let [egress_parts, ingress_parts] = [Side::Egress, Side::Ingress]
+                    .map(|side| reach.policies().parts(side, &source, &destination));
                 for Group { transports, egress, ingress } in &self.groups {
                     let what = line::transports(transports);
                     let place =
                         format!("{folder}: {} => {} : {what}", self.source, self.destination);
-                    let ours = [&connectivity.egress, &connectivity.ingress]
-                        .map(|parts| Said::of(parts, transports));
+                    let ours =
+                        [&egress_parts, &ingress_parts].map(|parts| Said::of(parts, transports));
                     assert_eq!(ours, [egress.clone(), ingress.clone()], "{place}");
                 }
             }

@@ -34,9 +34,9 @@ pub(super) fn ours(input: &Input) -> BTreeSet<String> {
             (Side::Egress, "=>", reach.passing(ends, &any)),
             (Side::Ingress, "<=", reach.passing(&any, ends)),
         ];
-        for (side, arrow, (passing, _)) in sides {
+        for (side, arrow, passing) in sides {
             if !passing.is_empty() {
-                lines.insert(format!("{name} {arrow}{ANY_POD}{}", line::transports(&passing)));
+                lines.insert(format!("{name} {arrow}{ANY_POD}{}", line::transports(&passing.some)));
             }
             if is_unprotected(input, ends, side) {
                 lines.insert(format!("{name}{UNPROTECTED}{side:?}"));

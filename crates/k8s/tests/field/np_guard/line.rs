@@ -40,7 +40,7 @@ impl Lines {
     pub(super) fn ours(links: &[Link]) -> Self {
         let mut lines = Self::default();
         for link in links {
-            let what = transports(&link.transports);
+            let what = transports(&link.passing.some);
             for source in ends(&link.source) {
                 for destination in ends(&link.destination) {
                     lines.add(&source, &destination, &what);
@@ -94,6 +94,8 @@ fn ends(place: &Place) -> Vec<String> {
             let known = ranges.iter().filter(|range| range.first.is_ipv4());
             known.map(|range| external(*range)).collect()
         }
+        // np-guard knows no nodes and no names.
+        Place::Nodes(_) | Place::Names(_) => Vec::new(),
     }
 }
 

@@ -32,7 +32,7 @@ proptest! {
         }
         let union: Vec<u32> = one.union(&other).copied().collect();
         prop_assert_eq!(scratch.take(), Row::of(&union));
-        prop_assert!(scratch.take().is_empty());
+        prop_assert_eq!(scratch.take(), Row::default());
     }
 }
 

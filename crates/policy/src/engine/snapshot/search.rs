@@ -1,11 +1,13 @@
 //! The first rule whose subject, peer and ports all match.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cluster_policy::{Action, Tier};
 use crate::engine::ports::PortRows;
 use crate::engine::prefix::PrefixRows;
 use crate::engine::row::Row;
+use crate::engine::share::Chunks;
 use crate::engine::table::Table;
 
 use super::{Outcome, Told};
@@ -18,6 +20,7 @@ pub(super) struct PeerRows<'a> {
     pub(super) prefixes: PrefixRows<'a>,
     /// What everyone was told, and what the subject alone was.
     pub(super) told: [&'a [Told]; 2],
+    pub(super) classes: &'a Chunks<Arc<Row>>,
     pub(super) now: Duration,
 }
 
@@ -104,6 +107,7 @@ impl PeerRows<'_> {
         let every = self.pod.map(|_| &self.table.every_peer);
         let told = self.told.iter().copied().flatten().filter(|told| self.now < told.expires);
         let known = [Some(&self.table.any_peer), every, self.pod, self.nodes];
-        known.into_iter().flatten().chain(told.map(|told| &*told.rules))
+        let told = told.filter_map(|told| self.classes.value(told.class).map(|row| &**row));
+        known.into_iter().flatten().chain(told)
     }
 }
