@@ -1,9 +1,18 @@
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http::{Request, Response};
+use kube::Client;
+use kube::client::Body;
 use netenf_k8s::Index;
 use netenf_k8s::object::{Object, read};
+use prometheus_client::registry::Registry;
 use rstest::rstest;
+use tower::service_fn;
 
-use super::{State, trim};
-use crate::kind::Presence;
+use super::{Change, State, Watches, trim};
+use crate::kind::{Kind, Presence};
 
 fn trimmed(object: Object) -> Object {
     match object {
@@ -76,4 +85,52 @@ fn only_what_is_known_is_ready(
     #[case] expected: Option<&str>,
 ) {
     assert_eq!(state.fault(presence).as_deref(), expected);
+}
+
+const GONE: &str = r#"{"type": "ERROR", "object": {"kind": "Status", "apiVersion": "v1", "code": 410, "reason": "Expired", "message": "too old resource version"}}"#;
+
+/// What a server says that has pods only, and another pod at each list. The first watch of them is from a
+/// version that it forgot; the next one is silent.
+async fn answer(request: Request<Body>, lists: Arc<AtomicUsize>) -> Response<Body> {
+    let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+    let listed = lists.load(Ordering::Relaxed);
+    let (code, text) = match (request.uri().path(), is_watch, listed) {
+        ("/api/v1/pods", true, 1) => (200, format!("{GONE}\n")),
+        ("/api/v1/pods", true, _) => std::future::pending().await,
+        ("/api/v1/pods", false, _) => {
+            lists.fetch_add(1, Ordering::Relaxed);
+            let pod = format!(r#"{{"metadata": {{"name": "pod-{listed}", "namespace": "shop"}}}}"#);
+            (200, format!(r#"{{"metadata": {{"resourceVersion": "7"}}, "items": [{pod}]}}"#))
+        }
+        _ => (404, r#"{"kind": "Status", "code": 404, "reason": "NotFound"}"#.to_owned()),
+    };
+    Response::builder().status(code).body(Body::from(text.into_bytes())).unwrap()
+}
+
+/// "410 Gone" is what a server says to a watch from a version that it no longer has (Kubernetes' documentation,
+/// "API Concepts", efficient detection of changes).
+#[tokio::test(start_paused = true)]
+async fn a_kind_is_listed_again_where_the_server_forgot_what_came_in_between() {
+    let lists = Arc::new(AtomicUsize::new(0));
+    let server = service_fn(move |request| {
+        let lists = lists.clone();
+        async move { Ok::<_, Infallible>(answer(request, lists).await) }
+    });
+    let client = Client::new(server, "default");
+    let mut watches = Watches::start(&client, &mut Registry::default());
+    let mut listed = Vec::new();
+    while listed.len() < 2 {
+        match watches.changes.recv().await.unwrap() {
+            Change::Replaced(Kind::Pod, objects) => listed.push(objects),
+            Change::Replaced(kind, objects) => assert_eq!((kind, objects), (kind, Vec::new())),
+            other => panic!("the server told nothing of {other:?}"),
+        }
+    }
+    let names = listed.iter().flatten().map(|object| match object {
+        Object::Pod(pod) => pod.metadata.name.as_deref().unwrap_or_default(),
+        other => panic!("{other:?} is no pod"),
+    });
+    assert_eq!(names.collect::<Vec<_>>(), ["pod-0", "pod-1"]);
+    let states = watches.states.borrow();
+    assert_eq!((&states[&Kind::Pod], &states[&Kind::Node]), (&State::Synced, &State::Absent));
 }
