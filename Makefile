@@ -16,8 +16,8 @@ deps: ## Check the tools that building and testing need, and fetch crates
 	@for tool in cargo gcc go; do command -v $$tool >/dev/null || { echo "error: $$tool is missing; install it and run make again" >&2; exit 3; }; done
 	@$(CARGO) fetch --locked --quiet
 
-build: deps ## Build the command line (debug)
-	$(CARGO) build --locked -p kubectl-netenf
+build: deps ## Build the command line and the agent (debug)
+	$(CARGO) build --locked -p kubectl-netenf -p netenf-agent
 
 demo: deps ## Learn from a recording in this repository, review, promote: no cluster needed
 	@echo 'Building kubectl-netenf; the first time this takes a few minutes'
@@ -45,6 +45,7 @@ test-interop: ## Genuine Kubernetes code, kubectl and kube-network-policies besi
 	$(CARGO) test --locked -p kubectl-netenf --test interop
 
 test-cluster: ## Against a genuine API server (etcd and Kubernetes are built from Go modules once: about 15 minutes)
+	$(CARGO) build --locked -p netenf-agent
 	$(CARGO) test --locked -p netenf-cluster-tests
 
 generate: ## Write all generated files: CRDs, protocol bindings, completions, command reference

@@ -1,12 +1,20 @@
 //! What holds against a genuine Kubernetes API server: our definitions, and the control plane that
 //! tests of this environment share (`netenf_testkit::control_plane`).
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod agent;
 mod definition;
+mod lease;
 mod life;
 mod server;
+mod watch;
+mod write;
 
-use netenf_testkit::control_plane::{Client, ControlPlane};
+use std::time::Duration;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use netenf_testkit::control_plane::{Client, ControlPlane, Options};
+use tokio::time::{Instant, sleep};
 
 fn admin() -> &'static Client {
     ControlPlane::shared().admin()
@@ -25,4 +33,30 @@ fn apply(manifest: &str) {
 #[track_caller]
 fn refusal(answer: anyhow::Result<String>) -> String {
     answer.expect_err("the request is refused").to_string()
+}
+
+/// A plane of a test's own, with our definitions, for what would disturb others.
+fn plane() -> ControlPlane {
+    let definitions = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crds").into();
+    ControlPlane::start(&Options { definitions: vec![definitions] }).unwrap()
+}
+
+/// The same one as kube's client.
+async fn connect(client: &Client) -> kube::Client {
+    let kubeconfig = Kubeconfig::read_from(client.kubeconfig()).unwrap();
+    let options = KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
+    kube::Client::try_from(config).unwrap()
+}
+
+/// Waits until `holds`, without keeping others from running.
+#[track_caller]
+fn eventually(limit: Duration, what: &str, holds: impl Fn() -> bool) -> impl Future<Output = ()> {
+    let end = Instant::now() + limit;
+    async move {
+        while !holds() {
+            assert!(Instant::now() < end, "{what}: not within {limit:?}");
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 /// Which of our crates each of them may depend on, outside of tests (ARCHITECTURE.md).
-pub const ARROWS: [(&str, &[&str]); 11] = [
+pub const ARROWS: [(&str, &[&str]); 13] = [
     ("netenf-policy", &[]),
     ("netenf-learn", &["netenf-policy"]),
     ("netenf-api", &[]),
@@ -14,6 +14,19 @@ pub const ARROWS: [(&str, &[&str]); 11] = [
     ("netenf-proto", &[]),
     ("netenf-flows", &["netenf-learn"]),
     ("netenf-store", &["netenf-api", "netenf-k8s"]),
+    ("netenf-cluster", &["netenf-api", "netenf-k8s"]),
+    (
+        "netenf-agent",
+        &[
+            "netenf-api",
+            "netenf-cluster",
+            "netenf-flows",
+            "netenf-k8s",
+            "netenf-learn",
+            "netenf-policy",
+            "netenf-proto",
+        ],
+    ),
     ("netenf-testkit", &[]),
     ("netenf-cluster-tests", &[]),
     (
@@ -31,10 +44,11 @@ pub const ARROWS: [(&str, &[&str]); 11] = [
 ];
 
 /// Crates of others that pure crates must not depend on, with what they would bring in.
-pub const FOREIGN: [(&str, &[&str]); 3] = [
+pub const FOREIGN: [(&str, &[&str]); 4] = [
     ("netenf-policy", &["serde", "kube", "k8s-openapi", "tokio", "jiff"]),
     ("netenf-learn", &["serde", "kube", "k8s-openapi", "tokio", "jiff"]),
     ("netenf-flows", &["kube", "k8s-openapi", "ratatui"]),
+    ("netenf-cluster", &["ratatui"]),
 ];
 
 /// Direct dependencies of each workspace member, outside of tests.

@@ -1,4 +1,4 @@
-//! Genuine programs that tests talk to, built from Go modules once (`tests/peers`).
+//! Programs that tests talk to: genuine ones, built from Go modules once (`tests/peers`), and our own.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -22,4 +22,16 @@ pub fn peer(name: &str) -> PathBuf {
     );
     let path = String::from_utf8_lossy(&build.stdout);
     PathBuf::from(path.trim_end())
+}
+
+/// A program of this workspace, as it was built last.
+///
+/// # Panics
+/// If it was not built.
+#[must_use]
+pub fn binary(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("a running program has a path");
+    let built = test.ancestors().nth(2).unwrap_or(&test).join(name);
+    assert!(built.exists(), "{} is missing; run `cargo build -p {name}`", built.display());
+    built
 }

@@ -1,0 +1,215 @@
+//! The command line. Each flag has a twin in the environment, which a chart can set from a Secret or a
+//! `ConfigMap`. Those of flow sources, learning, export and gRPC are accepted and judged already; the parts
+//! that read them are not there yet.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::address::Address;
+use crate::duration;
+use crate::log::Level;
+
+/// Learns from the traffic of a cluster and keeps its network policies.
+#[derive(Debug, Parser)]
+#[command(name = "netenf-agent", version)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the controller.
+    Controller(Box<Controller>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Controller {
+    #[command(flatten)]
+    provider: Provider,
+    #[command(flatten)]
+    learning: Learning,
+    #[command(flatten)]
+    export: Export,
+
+    /// Elect one of several replicas, which alone writes
+    #[arg(long, env = "NETENF_LEADER_ELECT")]
+    pub(crate) leader_elect: bool,
+
+    /// Namespace of the agent and of its Lease [default: that of the service account]
+    #[arg(long, env = "POD_NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+
+    /// Name of this replica's pod, which must differ between replicas
+    #[arg(long, env = "POD_NAME", required_if_eq("leader_elect", "true"))]
+    pub(crate) pod_name: Option<String>,
+
+    /// Where /healthz and /readyz are served; 0 for nowhere
+    #[arg(long, env = "NETENF_HEALTH_PROBE_BIND_ADDRESS", default_value = ":8081")]
+    pub(crate) health_probe_bind_address: Address,
+
+    /// Where /metrics is served; 0 for nowhere
+    #[arg(long, env = "NETENF_METRICS_BIND_ADDRESS", default_value = ":8443")]
+    pub(crate) metrics_bind_address: Address,
+
+    /// Where the command line reaches the agent, through a port-forward
+    #[arg(long, env = "NETENF_GRPC_BIND_ADDRESS", default_value = "127.0.0.1:9443")]
+    grpc_bind_address: Address,
+
+    /// How often the status of policies is written
+    #[arg(long, env = "NETENF_WNP_STATUS_UPDATE_INTERVAL", default_value = "30s", value_parser = duration::parse)]
+    wnp_status_update_interval: Duration,
+
+    /// What is logged: a level, or levels by module: `info,netenf_cluster=debug`
+    #[arg(long, env = "NETENF_LOG_LEVEL", default_value = "info")]
+    pub(crate) log_level: Level,
+}
+
+/// Where flows come from.
+#[derive(Debug, Args)]
+struct Provider {
+    /// Where flows come from
+    #[arg(long, env = "NETENF_PROVIDER_NAME")]
+    provider_name: Option<ProviderName>,
+
+    /// Address of the provider, or the recording of replay
+    #[arg(long, env = "NETENF_PROVIDER_ENDPOINT")]
+    provider_endpoint: Option<String>,
+
+    /// How the provider is known and knows the agent
+    #[arg(long, env = "NETENF_PROVIDER_TLS_MODE")]
+    provider_tls_mode: Option<TlsMode>,
+
+    /// Folder of tls.crt, tls.key and ca.crt
+    #[arg(long, env = "NETENF_PROVIDER_TLS_CERT_DIR")]
+    provider_tls_cert_dir: Option<PathBuf>,
+
+    /// Secret of the certificate, NAMESPACE/NAME
+    #[arg(long, env = "NETENF_PROVIDER_TLS_CERT_SECRET")]
+    provider_tls_cert_secret: Option<String>,
+
+    /// `ConfigMap` of the provider's authorities, NAMESPACE/NAME
+    #[arg(long, env = "NETENF_PROVIDER_TLS_CA_CONFIGMAP")]
+    provider_tls_ca_configmap: Option<String>,
+
+    /// Key in the `ConfigMap`
+    #[arg(long, env = "NETENF_PROVIDER_TLS_CA_BUNDLE_KEY", default_value = "ca.crt")]
+    provider_tls_ca_bundle_key: String,
+
+    /// Name that the provider's certificate must be of
+    #[arg(long, env = "NETENF_PROVIDER_TLS_SERVER_NAME")]
+    provider_tls_server_name: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ProviderName {
+    Istio,
+    Calico,
+    Cilium,
+    Node,
+    Replay,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "camelCase")]
+enum TlsMode {
+    /// Certificates that an issuer of the chart signs
+    Issuer,
+    /// Certificates of a Secret that somebody else keeps
+    ExistingSecret,
+    /// No TLS
+    Insecure,
+}
+
+/// What is learned, and how much of it.
+#[derive(Debug, Args)]
+struct Learning {
+    /// How often changed proposals are written
+    #[arg(long, env = "NETENF_LEARNING_FLUSH_INTERVAL", default_value = "5s", value_parser = duration::parse)]
+    learning_flush_interval: Duration,
+
+    /// Namespaces whose workloads get proposals; all if none is named
+    #[arg(long, env = "NETENF_LEARNING_INCLUDE_NAMESPACES", value_delimiter = ',')]
+    learning_include_namespaces: Vec<String>,
+
+    /// Namespaces whose workloads get no proposals
+    #[arg(
+        long,
+        env = "NETENF_LEARNING_EXCLUDE_NAMESPACES",
+        value_delimiter = ',',
+        default_value = "kube-system"
+    )]
+    learning_exclude_namespaces: Vec<String>,
+
+    /// Kinds that get proposals
+    #[arg(long, env = "NETENF_LEARNING_SUBJECTS", default_value = "workloads")]
+    learning_subjects: Subjects,
+
+    /// What becomes of peers outside of the cluster
+    #[arg(long, env = "NETENF_LEARNING_EXTERNAL_PEERS", default_value = "uncovered")]
+    learning_external_peers: ExternalPeers,
+
+    /// Rules of a proposal, at most
+    #[arg(long, env = "NETENF_LEARNING_MAX_RULES", default_value_t = 500)]
+    learning_max_rules: u32,
+
+    /// Ports of a peer, at most
+    #[arg(long, env = "NETENF_LEARNING_MAX_PORTS", default_value_t = 100)]
+    learning_max_ports: u32,
+
+    /// Proposals, at most
+    #[arg(long, env = "NETENF_LEARNING_MAX_PROPOSALS", default_value_t = 20_000)]
+    learning_max_proposals: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Subjects {
+    /// Deployments, `StatefulSets` and `DaemonSets`
+    Workloads,
+    /// Every owner of pods, and pods of their own
+    All,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExternalPeers {
+    /// They are told, and a person decides
+    Uncovered,
+    /// They become rules of single addresses
+    Addresses,
+}
+
+/// Where violations are sent.
+#[derive(Debug, Args)]
+struct Export {
+    /// OpenTelemetry collector that gets violations; none if empty
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
+    otlp_log_endpoint: Option<String>,
+
+    /// Protocol of the collector
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_PROTOCOL", default_value = "grpc")]
+    otlp_log_protocol: ExportProtocol,
+
+    /// Authorities by which the collector is known [default: those of the system]
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_CERTIFICATE")]
+    otlp_log_ca_cert: Option<PathBuf>,
+
+    /// Certificate that the collector gets
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", requires = "otlp_log_client_key")]
+    otlp_log_client_cert: Option<PathBuf>,
+
+    /// File of the certificate's key
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_CLIENT_KEY", requires = "otlp_log_client_cert")]
+    otlp_log_client_key: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExportProtocol {
+    Grpc,
+    #[value(name = "http/protobuf")]
+    HttpProtobuf,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+use clap::{CommandFactory as _, Parser as _};
+use rstest::rstest;
+
+use super::Arguments;
+
+#[test]
+fn every_flag_has_a_twin_in_the_environment() {
+    Arguments::command().debug_assert();
+    let command = Arguments::command();
+    let controller = command.find_subcommand("controller").unwrap();
+    let twins = controller.get_arguments().filter(|it| it.get_long() != Some("help")).map(|it| {
+        let twin = it.get_env().map(|it| it.to_string_lossy().into_owned());
+        (it.get_long().unwrap_or_default().to_owned(), twin.unwrap_or_default())
+    });
+    for (flag, twin) in twins {
+        let words = flag.to_uppercase().replace('-', "_");
+        let is_of_opentelemetry = twin.starts_with("OTEL_EXPORTER_OTLP_");
+        let is_of_the_pod = ["POD_NAME", "POD_NAMESPACE"].contains(&twin.as_str());
+        assert!(
+            twin == format!("NETENF_{words}") || is_of_opentelemetry || is_of_the_pod,
+            "--{flag} has the twin {twin:?}"
+        );
+    }
+}
+
+#[rstest]
+#[case::nothing("", None)]
+#[case::leader("--leader-elect --pod-name a", None)]
+#[case::nameless_leader("--leader-elect", Some("--pod-name"))]
+#[case::unknown_provider("--provider-name weave", Some("--provider-name"))]
+#[case::no_duration("--learning-flush-interval soon", Some("--learning-flush-interval"))]
+#[case::no_level("--log-level a=b=c", Some("--log-level"))]
+#[case::certificate_without_key("--otlp-log-client-cert a", Some("--otlp-log-client-key"))]
+fn wrong_arguments_are_named(#[case] arguments: &str, #[case] expected: Option<&str>) {
+    let words = ["netenf-agent", "controller"].into_iter().chain(arguments.split_whitespace());
+    match (Arguments::try_parse_from(words), expected) {
+        (Ok(_), None) => {}
+        (Err(error), Some(flag)) => assert!(error.to_string().contains(flag), "{error}"),
+        (read, expected) => panic!("{read:?} is not {expected:?}"),
+    }
+}

@@ -1,0 +1,29 @@
+//! Logs: one JSON object a line, on standard error.
+
+use tracing_subscriber::EnvFilter;
+
+/// Starts to log what `level` lets through: a level, or levels by module (`info,netenf_cluster=debug`).
+pub(crate) fn start(level: &Level) {
+    tracing_subscriber::fmt()
+        .json()
+        .flatten_event(true)
+        .with_env_filter(EnvFilter::new(&level.0))
+        .with_writer(std::io::stderr)
+        .init();
+}
+
+/// Directives that were found to be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Level(String);
+
+// === impl Level ===
+
+impl std::str::FromStr for Level {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        EnvFilter::try_new(text).map(|_| Self(text.to_owned())).map_err(|error| {
+            format!("{error}; a level is error, warn, info, debug or trace, or info,MODULE=debug")
+        })
+    }
+}

@@ -1,0 +1,41 @@
+//! `netenf-agent`: what runs in the cluster. `controller` looks at the cluster's objects and at flows,
+//! learns, and keeps proposals and policies; replicas of it elect one that writes.
+//!
+//! Exit codes: 0 after SIGTERM or SIGINT, 2 for wrong arguments, 3 if the cluster or an address cannot be
+//! used.
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+mod address;
+mod arguments;
+mod controller;
+mod duration;
+mod log;
+mod readiness;
+mod server;
+mod wiring;
+
+use arguments::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let Arguments { command: Command::Controller(arguments) } = Arguments::parse();
+    log::start(&arguments.log_level);
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!(error = format!("{error:#}"), "the agent cannot go on");
+            ExitCode::from(3)
+        }
+    }
+}
+
+#[tokio::main]
+async fn run(arguments: &arguments::Controller) -> anyhow::Result<()> {
+    // The one place where cryptography is chosen: everything that speaks TLS here takes this one.
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .map_err(|_| anyhow::anyhow!("another cryptography provider was installed before"))?;
+    wiring::run(arguments).await
+}

@@ -1,0 +1,167 @@
+//! The agent as a process, under its own `ServiceAccount` and with exactly the rules of `agent/rbac.yaml`.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use netenf_testkit::control_plane::{Client, ControlPlane};
+use netenf_testkit::deadline::within;
+use netenf_testkit::peer::binary;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::plane;
+
+const SOON: Duration = Duration::from_mins(1);
+const RULES: &str = include_str!("../../agent/rbac.yaml");
+
+/// A running agent. It ends with this value.
+struct Agent {
+    child: Child,
+    health: String,
+    metrics: String,
+}
+
+impl Agent {
+    /// Starts a replica, and returns once it serves.
+    fn start(client: &Client, name: &str) -> Self {
+        let mut child = Command::new(binary("netenf-agent"))
+            .args(["controller", "--leader-elect", "--namespace=netenf", "--pod-name", name])
+            .args(["--health-probe-bind-address=127.0.0.1:0"])
+            .args(["--metrics-bind-address=127.0.0.1:0"])
+            .env_clear()
+            .env("KUBECONFIG", client.kubeconfig())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut address_of = |what: &str| loop {
+            let line: Value = serde_json::from_str(&log.next().unwrap().unwrap()).unwrap();
+            if line["what"] == what {
+                return line["address"].as_str().unwrap().to_owned();
+            }
+        };
+        let (health, metrics) = (address_of("health"), address_of("metrics"));
+        // Nobody reads on, and the pipe must not fill.
+        std::thread::spawn(move || log.for_each(drop));
+        Self { child, health, metrics }
+    }
+
+    fn report(&self) -> Value {
+        serde_json::from_str(&get(&self.health, "/readyz?verbose").1).unwrap()
+    }
+
+    fn is_ready(&self) -> bool {
+        get(&self.health, "/readyz").0 == 200
+    }
+
+    fn leads(&self) -> bool {
+        self.report()["leads"] == true
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Status and body.
+fn get(address: &str, path: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: agent\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+#[track_caller]
+fn wait(limit: Duration, what: &str, mut holds: impl FnMut() -> bool) {
+    within(limit, what, || Ok(holds().then_some(()))).unwrap();
+}
+
+/// The agent's account in a plane.
+fn account(plane: &ControlPlane) -> Client {
+    plane.admin().kubectl(&["create", "namespace", "netenf"]).unwrap();
+    let apply = ["apply", "--server-side", "-f", "-"];
+    plane.admin().kubectl_reading(RULES, &apply).unwrap();
+    plane.service_account("netenf", "netenf-agent").unwrap()
+}
+
+#[test]
+fn the_agent_is_ready_while_it_knows_the_cluster_and_only_then() {
+    let plane = plane();
+    let account = account(&plane);
+    // Without one rule, and only that kind keeps it from being ready.
+    let without =
+        RULES.replace("[namespaces, nodes, pods, services]", "[namespaces, pods, services]");
+    let apply = ["apply", "--server-side", "-f", "-"];
+    plane.admin().kubectl_reading(&without, &apply).unwrap();
+    let mut agent = Agent::start(&account, "one");
+    wait(SOON, "only nodes are missing", || {
+        let report = agent.report();
+        let faults = report["faults"].as_object().unwrap();
+        faults.keys().eq(["nodes"]) && faults["nodes"].as_str().unwrap().starts_with("forbidden: ")
+    });
+    assert!(!agent.is_ready());
+    assert_eq!(get(&agent.health, "/healthz"), (200, "ok".to_owned()));
+
+    // It asks again by itself.
+    plane.admin().kubectl_reading(RULES, &apply).unwrap();
+    wait(2 * SOON, "the agent is ready", || agent.is_ready());
+    let report = agent.report();
+    assert_eq!(report["faults"], serde_json::json!({}), "{report}");
+    assert_eq!(report["kinds"]["pods"], "synced");
+    wait(SOON, "it leads", || agent.leads());
+    let (status, metrics) = get(&agent.metrics, "/metrics");
+    assert_eq!(status, 200);
+    assert!(metrics.contains("netenf_watch_synced{resource=\"pods\"} 1\n"), "{metrics}");
+    assert!(metrics.contains("netenf_leader 1\n"), "{metrics}");
+
+    let paused = plane.pause_api_server().unwrap();
+    wait(Duration::from_secs(15), "the agent is not ready", || !agent.is_ready());
+    assert_eq!(agent.report()["faults"]["apiServer"], "does not answer: no answer in 3 s");
+    drop(paused);
+    wait(SOON, "the agent is ready again", || agent.is_ready());
+
+    let start = Instant::now();
+    kill_process(Pid::from_child(&agent.child), Signal::TERM).unwrap();
+    let status = agent.child.wait().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(10), "it took {:?}", start.elapsed());
+    assert_eq!(status.code(), Some(0));
+    let holder =
+        ["get", "lease/netenf-controller", "-n=netenf", "-o=jsonpath={.spec.holderIdentity}"];
+    assert_eq!(plane.admin().kubectl(&holder).unwrap(), "");
+}
+
+/// 15 seconds of the record, and twice the pause between two attempts.
+#[test]
+fn a_killed_leader_is_followed_within_the_time_of_its_lease() {
+    let plane = plane();
+    let account = account(&plane);
+    let mut first = Agent::start(&account, "first");
+    wait(SOON, "the first leads", || first.leads());
+    let second = Agent::start(&account, "second");
+    wait(SOON, "the second stands by", || second.is_ready());
+    assert!(first.leads() && !second.leads());
+
+    first.child.kill().unwrap();
+    first.child.wait().unwrap();
+    let killed = Instant::now();
+    wait(SOON, "the second leads", || second.leads());
+    assert!(killed.elapsed() < Duration::from_secs(22), "it took {:?}", killed.elapsed());
+}
+
+#[test]
+fn wrong_arguments_and_a_missing_cluster_have_their_own_exit_codes() {
+    let run = |arguments: &[&str]| {
+        let mut agent = Command::new(binary("netenf-agent"));
+        let agent = agent.args(arguments).env_clear().env("KUBECONFIG", "/nowhere");
+        agent.output().unwrap().status.code()
+    };
+    assert_eq!(run(&["controller", "--no-such-flag"]), Some(2));
+    assert_eq!(run(&["controller"]), Some(3));
+}
