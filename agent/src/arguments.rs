@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use netenf_api::Backend;
 
 use crate::address::Address;
 use crate::duration;
@@ -65,6 +66,25 @@ pub(crate) struct Controller {
     /// What is logged: a level, or levels by module: `info,netenf_cluster=debug`
     #[arg(long, env = "NETENF_LOG_LEVEL", default_value = "info")]
     pub(crate) log_level: Level,
+}
+
+// === impl Controller ===
+
+impl Controller {
+    /// The backend that the provider's policies are for; without a provider nothing is learned, and only what
+    /// is written for Kubernetes can be in force.
+    pub(crate) fn backend(&self) -> Backend {
+        match self.provider.provider_name {
+            Some(ProviderName::Istio) => Backend::Istio,
+            Some(
+                ProviderName::Calico
+                | ProviderName::Cilium
+                | ProviderName::Node
+                | ProviderName::Replay,
+            )
+            | None => Backend::Kubernetes,
+        }
+    }
 }
 
 /// Where flows come from.

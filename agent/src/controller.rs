@@ -2,18 +2,30 @@
 //! everything that asks the index is asked from here.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use netenf_cluster::Kind;
 use netenf_cluster::lease::Leadership;
+use netenf_cluster::queue::Queue;
 use netenf_cluster::watch::Change;
 use netenf_k8s::Index;
 use netenf_learn::Timestamp;
 use tokio::sync::{mpsc, watch};
 use tokio::time::interval;
 
+use crate::reconciler::Shared;
+use crate::stored::Name;
+
 /// How often what was deleted long ago is forgotten.
 const SWEEP: Duration = Duration::from_mins(1);
+
+/// How often everything is decided on again, whatever was told.
+const RESYNC: Duration = Duration::from_mins(10);
+
+/// The kinds that reconciling decides by.
+const DECIDING: [Kind; 4] =
+    [Kind::Proposal, Kind::Policy, Kind::NetworkPolicy, Kind::AuthorizationPolicy];
 
 /// What the loop holds.
 pub(crate) struct Controller {
@@ -22,6 +34,8 @@ pub(crate) struct Controller {
     /// Kinds that were not listed yet.
     pending: watch::Sender<BTreeSet<Kind>>,
     leadership: Leadership,
+    stored: Shared,
+    queue: Arc<Queue<Name>>,
 }
 
 // === impl Controller ===
@@ -31,15 +45,17 @@ impl Controller {
     pub(crate) fn new(
         changes: mpsc::Receiver<Change>,
         leadership: Leadership,
+        (stored, queue): (Shared, Arc<Queue<Name>>),
     ) -> (Self, watch::Receiver<BTreeSet<Kind>>) {
         let (pending, waiting) = watch::channel(Kind::ALL.into());
-        (Self { index: Index::default(), changes, pending, leadership }, waiting)
+        let index = Index::default();
+        (Self { index, changes, pending, leadership, stored, queue }, waiting)
     }
 
     /// Runs until `shutdown`, or until nothing can change any more.
     pub(crate) async fn run(&mut self, shutdown: impl Future<Output = ()>) {
         tokio::pin!(shutdown);
-        let mut sweep = interval(SWEEP);
+        let (mut sweep, mut resync) = (interval(SWEEP), interval(RESYNC));
         let mut leads = false;
         loop {
             tokio::select! {
@@ -48,6 +64,7 @@ impl Controller {
                     None => return,
                 },
                 _ = sweep.tick() => self.index.forget(now()),
+                _ = resync.tick() => self.enqueue(None),
                 () = self.leadership.changed_from(leads) => {
                     leads = !leads;
                     tracing::info!(leads, "this replica {}", if leads { "leads" } else { "stands by" });
@@ -63,8 +80,36 @@ impl Controller {
         tracing::info!(workloads, "the controller stopped");
     }
 
+    /// Has the names decided on again that a change is about; all of them where there is none. While kinds are
+    /// not listed yet nothing is decided: what is not known yet would be taken for absent.
+    fn enqueue(&self, change: Option<&Change>) {
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let touched = match change {
+            Some(change) => stored.take(change),
+            None => stored.names(),
+        };
+        drop(stored);
+        if self.pending.borrow().iter().any(|kind| DECIDING.contains(kind)) {
+            return;
+        }
+        for name in touched {
+            if let Err(full) = self.queue.add(name) {
+                tracing::warn!(%full, "what does not fit is decided on at the next resync");
+            }
+        }
+    }
+
     /// Takes in what was told at `at`.
     fn take(&mut self, change: Change, at: Timestamp) {
+        self.enqueue(Some(&change));
+        let was_waiting = self.pending.borrow().iter().any(|kind| DECIDING.contains(kind));
+        self.apply(change, at);
+        if was_waiting && !self.pending.borrow().iter().any(|kind| DECIDING.contains(kind)) {
+            self.enqueue(None);
+        }
+    }
+
+    fn apply(&mut self, change: Change, at: Timestamp) {
         match change {
             Change::Replaced(kind, objects) => {
                 tracing::debug!(%kind, objects = objects.len(), "listed");

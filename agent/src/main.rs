@@ -14,7 +14,9 @@ mod controller;
 mod duration;
 mod log;
 mod readiness;
+mod reconciler;
 mod server;
+mod stored;
 mod wiring;
 
 use arguments::{Arguments, Command};

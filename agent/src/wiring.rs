@@ -1,12 +1,16 @@
 //! Joins the parts of the controller, and takes them apart again.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use kube::Client;
 use netenf_cluster::apply::Writer;
+use netenf_cluster::event::Events;
 use netenf_cluster::lease::{Candidacy, Elector, Leadership, Timing};
 use netenf_cluster::pulse;
+use netenf_cluster::queue::{Limits, Queue};
 use netenf_cluster::watch::Watches;
 use prometheus_client::registry::Registry;
 use tokio::signal::unix::{SignalKind, signal};
@@ -15,6 +19,7 @@ use tokio::time::timeout;
 use crate::arguments;
 use crate::controller::Controller;
 use crate::readiness::Readiness;
+use crate::reconciler::{Reconciler, Shared};
 use crate::server::{serve_health, serve_metrics};
 
 #[cfg(test)]
@@ -34,7 +39,7 @@ struct Parts {
     controller: Controller,
     elector: Option<Elector>,
     readiness: Readiness,
-    _watches: tokio::task::JoinSet<()>,
+    _tasks: tokio::task::JoinSet<()>,
 }
 
 /// Runs the controller until a signal ends it.
@@ -45,7 +50,7 @@ pub(crate) async fn run(arguments: &arguments::Controller) -> anyhow::Result<()>
         .await
         .context("cannot tell where the cluster is; run in a pod or set KUBECONFIG")?;
     let mut registry = Registry::with_prefix(PREFIX);
-    let Parts { mut controller, elector, readiness, _watches } =
+    let Parts { mut controller, elector, readiness, _tasks } =
         start(&client, arguments, &mut registry);
     serve_health(arguments.health_probe_bind_address, readiness).await?;
     serve_metrics(arguments.metrics_bind_address, registry).await?;
@@ -73,15 +78,32 @@ async fn end(controller: Controller, elector: Option<Elector>) {
 fn start(client: &Client, arguments: &arguments::Controller, registry: &mut Registry) -> Parts {
     let watches = Watches::start(client, registry);
     let pulse = pulse::start(client.clone(), registry);
-    let (elector, leadership) = elect(client, arguments, registry);
-    let (controller, pending) = Controller::new(watches.changes, leadership.clone());
+    let writer = Writer::new(client.clone(), registry);
+    let (elector, leadership) = elect(client, arguments, writer.clone(), registry);
+    let stored = Shared::default();
+    let queue = Arc::new(Queue::new(Limits::default(), registry));
+    let instance = arguments.pod_name.clone().unwrap_or_else(|| "netenf-agent".to_owned());
+    let reconciler = Reconciler {
+        stored: stored.clone(),
+        queue: queue.clone(),
+        writer,
+        events: Events::start(client.clone(), instance, registry),
+        leadership: leadership.clone(),
+        backend: arguments.backend(),
+        refused: HashMap::new(),
+    };
+    let mut tasks = watches.tasks;
+    tasks.spawn(reconciler.run());
+    let (controller, pending) =
+        Controller::new(watches.changes, leadership.clone(), (stored, queue));
     let readiness = Readiness { pending, states: watches.states, pulse, leadership };
-    Parts { controller, elector, readiness, _watches: watches.tasks }
+    Parts { controller, elector, readiness, _tasks: tasks }
 }
 
 fn elect(
     client: &Client,
     arguments: &arguments::Controller,
+    writer: Writer,
     registry: &mut Registry,
 ) -> (Option<Elector>, Leadership) {
     let Some(identity) = arguments.pod_name.clone().filter(|_| arguments.leader_elect) else {
@@ -94,7 +116,6 @@ fn elect(
         identity,
         timing: Timing::default(),
     };
-    let writer = Writer::new(client.clone(), registry);
     let (elector, leadership) = Elector::start(client.clone(), writer, &candidacy, registry);
     (Some(elector), leadership)
 }

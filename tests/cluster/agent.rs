@@ -17,7 +17,7 @@ const SOON: Duration = Duration::from_mins(1);
 const RULES: &str = include_str!("../../agent/rbac.yaml");
 
 /// A running agent. It ends with this value.
-struct Agent {
+pub(crate) struct Agent {
     child: Child,
     health: String,
     metrics: String,
@@ -25,7 +25,7 @@ struct Agent {
 
 impl Agent {
     /// Starts a replica, and returns once it serves.
-    fn start(client: &Client, name: &str) -> Self {
+    pub(crate) fn start(client: &Client, name: &str) -> Self {
         let mut child = Command::new(binary("netenf-agent"))
             .args(["controller", "--leader-elect", "--namespace=netenf", "--pod-name", name])
             .args(["--health-probe-bind-address=127.0.0.1:0"])
@@ -84,7 +84,7 @@ fn wait(limit: Duration, what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// The agent's account in a plane.
-fn account(plane: &ControlPlane) -> Client {
+pub(crate) fn account(plane: &ControlPlane) -> Client {
     plane.admin().kubectl(&["create", "namespace", "netenf"]).unwrap();
     let apply = ["apply", "--server-side", "-f", "-"];
     plane.admin().kubectl_reading(RULES, &apply).unwrap();

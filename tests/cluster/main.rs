@@ -6,6 +6,7 @@ mod agent;
 mod definition;
 mod lease;
 mod life;
+mod lifecycle;
 mod server;
 mod watch;
 mod write;

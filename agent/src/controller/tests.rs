@@ -1,13 +1,17 @@
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use netenf_cluster::Kind;
 use netenf_cluster::lease::Leadership;
+use netenf_cluster::queue::{Limits, Queue};
 use netenf_cluster::watch::{Change, Unreadable};
 use netenf_k8s::object::{Object, read};
 use netenf_learn::Timestamp;
+use prometheus_client::registry::Registry;
 use tokio::sync::mpsc;
 
 use super::Controller;
+use crate::reconciler::Shared;
 
 fn deployment(name: &str) -> Object {
     let text = format!(
@@ -20,7 +24,11 @@ fn deployment(name: &str) -> Object {
 /// What becomes of the workloads, change by change.
 #[test]
 fn the_index_holds_what_the_changes_say() {
-    let (controller, pending) = &mut Controller::new(mpsc::channel(1).1, Leadership::unopposed());
+    let (controller, pending) = &mut Controller::new(
+        mpsc::channel(1).1,
+        Leadership::unopposed(),
+        (Shared::default(), Arc::new(Queue::new(Limits::default(), &mut Registry::default()))),
+    );
     let unreadable = Unreadable {
         kind: Kind::Deployment,
         namespace: "shop".to_owned(),

@@ -48,14 +48,14 @@ async fn every_metric_is_documented() {
     );
 }
 
-/// The rules about kinds, each as `RESOURCE[.GROUP]`, in the way of [`Kind::resource`].
-fn readable_kinds() -> BTreeSet<String> {
+/// The kinds that the agent has exactly these rights to, each as `RESOURCE[.GROUP]`, in the way of
+/// [`Kind::resource`].
+fn kinds_with(verbs: &[&str]) -> BTreeSet<String> {
     let documents: Vec<serde_json::Value> =
         serde_saphyr::from_multiple(include_str!("../../rbac.yaml")).unwrap();
     let role = documents.iter().find(|it| it["kind"] == "ClusterRole").unwrap();
     let rules = role["rules"].as_array().unwrap().iter();
-    let names = rules.flat_map(|rule| {
-        assert_eq!(rule["verbs"], serde_json::json!(["list", "watch"]), "{rule}");
+    let names = rules.filter(|rule| rule["verbs"] == serde_json::json!(verbs)).flat_map(|rule| {
         let group = rule["apiGroups"][0].as_str().unwrap();
         let resources = rule["resources"].as_array().unwrap().iter();
         resources.map(move |it| format!("{}.{group}", it.as_str().unwrap()))
@@ -67,5 +67,23 @@ fn readable_kinds() -> BTreeSet<String> {
 fn the_agent_may_read_what_it_watches_and_nothing_else() {
     let definitions = "customresourcedefinitions.apiextensions.k8s.io";
     let watched = Kind::ALL.map(Kind::resource).into_iter().chain([definitions]);
-    assert_eq!(readable_kinds(), watched.map(str::to_owned).collect());
+    assert_eq!(kinds_with(&["list", "watch"]), watched.map(str::to_owned).collect());
+}
+
+#[test]
+fn the_agent_may_write_what_it_reconciles_and_nothing_else() {
+    let written = [Kind::Proposal, Kind::Policy, Kind::NetworkPolicy, Kind::AuthorizationPolicy];
+    let written = written.map(|kind| kind.resource().to_owned());
+    assert_eq!(kinds_with(&["create", "update", "delete"]), written.into());
+    let rest: BTreeSet<String> = [vec!["update"], vec!["create", "patch"]]
+        .iter()
+        .flat_map(|verbs| kinds_with(verbs))
+        .collect();
+    let expected = [
+        "events.events.k8s.io",
+        "workloadnetworkpolicies/finalizers.networkenforcer.kubewarden.io",
+        "workloadnetworkpolicies/status.networkenforcer.kubewarden.io",
+        "workloadnetworkpolicyproposals/status.networkenforcer.kubewarden.io",
+    ];
+    assert_eq!(rest, expected.map(str::to_owned).into());
 }

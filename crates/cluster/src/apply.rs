@@ -127,6 +127,13 @@ impl Writer {
         self.send(Verb::PatchStatus, object, request).await
     }
 
+    /// Writes the whole status over the version that the object says it is of.
+    pub async fn replace_status<K: Written>(&self, object: &K) -> Result<K, WriteError> {
+        let name = object.name_any();
+        let request = async { self.api(object).replace_status(&name, &posted(), object).await };
+        self.send(Verb::PatchStatus, object, request).await
+    }
+
     /// Creates an object that must not be there yet.
     pub async fn create<K: Written>(&self, object: &K) -> Result<K, WriteError> {
         let request = async { self.api(object).create(&posted(), object).await };

@@ -1,0 +1,266 @@
+//! Brings what a person asked for into force: reads what is known of a name, decides by pure code, and executes
+//! the steps in order, up to the first that the API server refuses.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::api::ObjectMeta;
+use netenf_api::{AuthorizationPolicy, Backend};
+use netenf_cluster::apply::{Cause, Verb, WriteError, Writer, Written};
+use netenf_cluster::event::{self, EventType, Events};
+use netenf_cluster::lease::Leadership;
+use netenf_cluster::queue::{Fate, Outcome, Queue};
+use netenf_k8s::lifecycle::Resource;
+use netenf_k8s::reconcile::{self, Document, Enforcer, EventKind, Step};
+use netenf_k8s::render::{Native, NativeKind};
+use serde::de::DeserializeOwned;
+
+use crate::stored::{Name, Stored};
+
+/// What is read by changes comes some moments after what was written.
+const SOON: Duration = Duration::from_millis(200);
+
+/// How long a name waits while another replica leads, or the server does not answer.
+const LATER: Duration = Duration::from_secs(1);
+
+/// What is known, shared with the loop that takes changes in.
+pub(crate) type Shared = Arc<Mutex<Stored>>;
+
+/// Works at one name after the other.
+pub(crate) struct Reconciler {
+    pub(crate) stored: Shared,
+    pub(crate) queue: Arc<Queue<Name>>,
+    pub(crate) writer: Writer,
+    pub(crate) events: Events,
+    pub(crate) leadership: Leadership,
+    pub(crate) backend: Backend,
+    /// What the API server said when it refused a name's last write for good.
+    pub(crate) refused: HashMap<Name, String>,
+}
+
+/// UID and resourceVersion of what the steps of a plan wrote, by kind.
+type Versions = HashMap<&'static str, ObjectMeta>;
+
+// === impl Reconciler ===
+
+impl Reconciler {
+    /// Runs for ever.
+    pub(crate) async fn run(mut self) {
+        loop {
+            let name = self.queue.next().await;
+            let outcome = self.work(&name).await;
+            if let Fate::Parked { attempts } = self.queue.finish(&name, outcome) {
+                tracing::warn!(
+                    namespace = name.0,
+                    name = name.1,
+                    attempts,
+                    "given up until the object changes; its conditions say why"
+                );
+            }
+        }
+    }
+
+    async fn work(&mut self, name: &Name) -> Outcome {
+        if !self.leadership.is_held() {
+            return Outcome::Interrupted { after: LATER };
+        }
+        let steps = self.plan(name);
+        if steps.is_empty() {
+            return Outcome::Done;
+        }
+        match self.execute(steps).await {
+            // What was written comes back as a change, by which it is decided again.
+            Ok(()) => {
+                self.refused.remove(name);
+                Outcome::Done
+            }
+            Err(error) => self.failed(name, &error),
+        }
+    }
+
+    /// What is to be done: promotion first, then acknowledgements, then the native object and the status.
+    fn plan(&self, name: &Name) -> Vec<Step> {
+        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let (proposal, policy) = (stored.proposals.get(name), stored.policies.get(name));
+        let (now, refused) = (now(), self.refused.get(name).map(String::as_str));
+        if let Some(proposal) = proposal {
+            let facts = reconcile::Proposal { proposal, policy, refused, now: &now };
+            let steps = reconcile::proposal(&facts);
+            if !steps.is_empty() {
+                return steps;
+            }
+        }
+        let Some(policy) = policy else { return Vec::new() };
+        let steps = reconcile::acknowledge(policy, &now);
+        if !steps.is_empty() {
+            return steps;
+        }
+        let kind = match policy.spec.backend {
+            Backend::Kubernetes => NativeKind::NetworkPolicy,
+            Backend::Istio => NativeKind::AuthorizationPolicy,
+        };
+        reconcile::policy(&reconcile::Policy {
+            policy,
+            native: stored.native(kind, name),
+            backend: self.backend,
+            enforcer: Enforcer::Unknown,
+            refused,
+            now: &now,
+        })
+    }
+
+    fn failed(&mut self, name: &Name, error: &WriteError) -> Outcome {
+        let cause = &error.cause;
+        tracing::info!(%error, %cause, "a step was refused");
+        match cause {
+            Cause::Conflict(_) | Cause::AlreadyExists | Cause::NotFound(_) => {
+                Outcome::Interrupted { after: SOON }
+            }
+            Cause::TooManyRequests { after } => Outcome::Interrupted { after: *after },
+            Cause::Unreachable(_) => Outcome::Interrupted { after: LATER },
+            Cause::Forbidden(_) | Cause::Invalid(_) => {
+                self.refused.insert(name.clone(), cause.to_string());
+                Outcome::Refused
+            }
+        }
+    }
+
+    async fn execute(&self, steps: Vec<Step>) -> Result<(), WriteError> {
+        let mut versions = Versions::new();
+        for step in steps {
+            let (document, how) = match step {
+                Step::Create(document) => (document, How::Create),
+                Step::Replace(document) => (document, How::Replace),
+                Step::ReplaceStatus(resource) => (Document::Ours(resource), How::Status),
+                Step::Delete(document) => (document, How::Delete),
+                Step::Export(acknowledged) => {
+                    for one in acknowledged {
+                        tracing::info!(id = one.violation.id, reason = one.reason, "acknowledged");
+                    }
+                    continue;
+                }
+                Step::Event(event) => {
+                    self.tell(event);
+                    continue;
+                }
+            };
+            self.write(document, &mut versions, how).await?;
+        }
+        Ok(())
+    }
+
+    async fn write(
+        &self,
+        document: Document,
+        versions: &mut Versions,
+        how: How,
+    ) -> Result<(), WriteError> {
+        match document {
+            Document::Ours(Resource::Proposal(it)) => {
+                self.write_one(Arc::unwrap_or_clone(it), versions, how).await
+            }
+            Document::Ours(Resource::Policy(it)) => {
+                self.write_one(Arc::unwrap_or_clone(it), versions, how).await
+            }
+            Document::Native(native) => match native.kind {
+                NativeKind::NetworkPolicy => {
+                    self.write_one(typed::<NetworkPolicy>(&native)?, versions, how).await
+                }
+                NativeKind::AuthorizationPolicy => {
+                    self.write_one(typed::<AuthorizationPolicy>(&native)?, versions, how).await
+                }
+            },
+        }
+    }
+
+    /// Without a version of its own the object is what an earlier step wrote.
+    async fn write_one<K: Written>(
+        &self,
+        mut object: K,
+        versions: &mut Versions,
+        how: How,
+    ) -> Result<(), WriteError> {
+        let kind = std::any::type_name::<K>();
+        if let (None, Some(known), false) =
+            (&object.meta().resource_version, versions.get(kind), how == How::Create)
+        {
+            let meta = object.meta_mut();
+            meta.resource_version.clone_from(&known.resource_version);
+            meta.uid.clone_from(&known.uid);
+        }
+        let written = match how {
+            How::Create => self.writer.create(&object).await?,
+            How::Replace => self.writer.replace(&object).await?,
+            How::Status => self.writer.replace_status(&object).await?,
+            How::Delete => return self.writer.delete(&object).await,
+        };
+        versions.insert(kind, written.meta().clone());
+        Ok(())
+    }
+
+    fn tell(&self, event: reconcile::Event) {
+        let kind = match event.kind {
+            EventKind::Normal => EventType::Normal,
+            EventKind::Warning => EventType::Warning,
+        };
+        let name = (event.about.namespace.clone(), event.about.name.clone());
+        let about = ObjectReference {
+            api_version: Some(format!("{}/{}", netenf_api::GROUP, netenf_api::VERSION)),
+            kind: Some(event.about.kind.as_str().to_owned()),
+            namespace: Some(name.0.clone()),
+            name: Some(name.1.clone()),
+            uid: self.uid(&event.about, &name),
+            ..ObjectReference::default()
+        };
+        let event = event::Event {
+            type_: kind,
+            reason: event.reason.to_string(),
+            note: Some(event.message),
+            action: "Reconcile".to_owned(),
+            secondary: None,
+        };
+        self.events.publish(event, about);
+    }
+
+    fn uid(&self, about: &netenf_k8s::lifecycle::Key, name: &Name) -> Option<String> {
+        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        match about.kind {
+            netenf_k8s::lifecycle::Kind::Proposal => {
+                stored.proposals.get(name)?.metadata.uid.clone()
+            }
+            netenf_k8s::lifecycle::Kind::Policy => stored.policies.get(name)?.metadata.uid.clone(),
+        }
+    }
+}
+
+/// How an object is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    Create,
+    Replace,
+    Status,
+    Delete,
+}
+
+/// The native object as its type has it.
+fn typed<K: DeserializeOwned>(native: &Native) -> Result<K, WriteError> {
+    let document = serde_json::to_value(native).and_then(serde_json::from_value);
+    document.map_err(|error| {
+        let (namespace, name) = (&native.metadata.namespace, &native.metadata.name);
+        let part = |text: &Option<String>| text.clone().unwrap_or_default();
+        WriteError {
+            verb: Verb::Replace,
+            object: format!("{} {}/{}", native.kind.as_str(), part(namespace), part(name)),
+            cause: Cause::Invalid(error.to_string()),
+        }
+    })
+}
+
+fn now() -> Time {
+    Time(Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH))
+}

@@ -1,0 +1,130 @@
+//! Our objects and the native ones, as the watches last told them: what reconciling reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use kube::api::ObjectMeta;
+use netenf_api::{WorkloadNetworkPolicy, WorkloadNetworkPolicyProposal};
+use netenf_cluster::Kind;
+use netenf_cluster::watch::Change;
+use netenf_k8s::Object;
+use netenf_k8s::render::{Native, NativeKind};
+use serde_json::Value;
+
+/// Namespace and name. A proposal, its policy and the policy's native object share them.
+pub(crate) type Name = (String, String);
+
+/// What is reconciled.
+#[derive(Debug, Default)]
+pub(crate) struct Stored {
+    pub(crate) proposals: BTreeMap<Name, WorkloadNetworkPolicyProposal>,
+    pub(crate) policies: BTreeMap<Name, WorkloadNetworkPolicy>,
+    natives: BTreeMap<(NativeKind, Name), Native>,
+}
+
+// === impl Stored ===
+
+impl Stored {
+    /// The native object of that kind and name, whoever wrote it.
+    pub(crate) fn native(&self, kind: NativeKind, name: &Name) -> Option<&Native> {
+        self.natives.get(&(kind, name.clone()))
+    }
+
+    /// Everything that there is something to decide about.
+    pub(crate) fn names(&self) -> BTreeSet<Name> {
+        self.proposals.keys().chain(self.policies.keys()).cloned().collect()
+    }
+
+    /// Takes a change in. Gives the names that it is about, none where it is about nothing of ours.
+    pub(crate) fn take(&mut self, change: &Change) -> BTreeSet<Name> {
+        match change {
+            Change::Applied(object) => self.put(object).into_iter().collect(),
+            Change::Deleted(object) => self.remove(object).into_iter().collect(),
+            Change::Replaced(kind, objects) => {
+                let mut touched = self.clear(*kind);
+                touched.extend(objects.iter().filter_map(|object| self.put(object)));
+                touched
+            }
+            Change::Unreadable(_) => BTreeSet::new(),
+        }
+    }
+
+    fn put(&mut self, object: &Object) -> Option<Name> {
+        match object {
+            Object::Proposal(it) => {
+                let name = name(&it.metadata)?;
+                self.proposals.insert(name.clone(), it.clone());
+                Some(name)
+            }
+            Object::Policy(it) => {
+                let name = name(&it.metadata)?;
+                self.policies.insert(name.clone(), it.clone());
+                Some(name)
+            }
+            other => {
+                let native = native(other)?;
+                let name = name(&native.metadata)?;
+                self.natives.insert((native.kind, name.clone()), native);
+                Some(name)
+            }
+        }
+    }
+
+    fn remove(&mut self, object: &Object) -> Option<Name> {
+        match object {
+            Object::Proposal(it) => {
+                let name = name(&it.metadata)?;
+                self.proposals.remove(&name);
+                Some(name)
+            }
+            Object::Policy(it) => {
+                let name = name(&it.metadata)?;
+                self.policies.remove(&name);
+                Some(name)
+            }
+            other => {
+                let native = native(other)?;
+                let name = name(&native.metadata)?;
+                self.natives.remove(&(native.kind, name.clone()));
+                Some(name)
+            }
+        }
+    }
+
+    /// Lets go of a kind; gives what it held.
+    fn clear(&mut self, kind: Kind) -> BTreeSet<Name> {
+        let native = match kind {
+            Kind::Proposal => return std::mem::take(&mut self.proposals).into_keys().collect(),
+            Kind::Policy => return std::mem::take(&mut self.policies).into_keys().collect(),
+            Kind::NetworkPolicy => NativeKind::NetworkPolicy,
+            Kind::AuthorizationPolicy => NativeKind::AuthorizationPolicy,
+            _ => return BTreeSet::new(),
+        };
+        let gone = self.natives.extract_if(.., |(kind, _), _| *kind == native);
+        gone.map(|((_, name), _)| name).collect()
+    }
+}
+
+fn name(metadata: &ObjectMeta) -> Option<Name> {
+    Some((metadata.namespace.clone()?, metadata.name.clone()?))
+}
+
+/// The object as a native one, if it is of such a kind.
+fn native(object: &Object) -> Option<Native> {
+    match object {
+        Object::NetworkPolicy(NetworkPolicy { metadata, spec }) => Some(Native {
+            kind: NativeKind::NetworkPolicy,
+            metadata: metadata.clone(),
+            spec: serde_json::to_value(spec).ok()?,
+        }),
+        Object::Other(document) if document["kind"] == "AuthorizationPolicy" => Some(Native {
+            kind: NativeKind::AuthorizationPolicy,
+            metadata: serde_json::from_value(document["metadata"].clone()).ok()?,
+            spec: document.get("spec").cloned().unwrap_or(Value::Null),
+        }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

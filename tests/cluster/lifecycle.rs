@@ -1,0 +1,160 @@
+//! What a person does with kubectl alone, and what the agent makes of it.
+
+use std::time::Duration;
+
+use netenf_testkit::control_plane::Client;
+use netenf_testkit::deadline::within;
+use serde_json::{Value, json};
+
+use crate::agent::{Agent, account};
+use crate::plane;
+
+const SOON: Duration = Duration::from_mins(1);
+
+/// A proposal as learning writes it.
+fn proposal(name: &str) -> Value {
+    json!({
+        "apiVersion": "networkenforcer.kubewarden.io/v1alpha1", "kind": "WorkloadNetworkPolicyProposal",
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {
+            "backend": "kubernetes", "targetRef": {"kind": "Deployment", "name": "web"}, "direction": "Egress",
+            "kubernetes": {
+                "podSelector": {"matchLabels": {"app": "web"}}, "policyTypes": ["Egress"],
+                "egress": [{
+                    "to": [{
+                        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "shop"}},
+                        "podSelector": {"matchLabels": {"app": "db"}},
+                    }],
+                    "ports": [{"protocol": "TCP", "port": 5432}],
+                }],
+            },
+        },
+    })
+}
+
+/// A person in the namespace `shop`.
+struct Person<'a>(&'a Client);
+
+impl Person<'_> {
+    fn apply(&self, object: &Value) {
+        self.0.kubectl_reading(&object.to_string(), &["apply", "-f", "-"]).unwrap();
+    }
+
+    fn run(&self, words: &str) -> String {
+        let words: Vec<&str> = words.split(' ').chain(["-n", "shop"]).collect();
+        self.0.kubectl(&words).unwrap()
+    }
+
+    /// The object; `None` if it is not there.
+    fn get(&self, object: &str) -> Option<Value> {
+        let text = self.run(&format!("get {object} -o json --ignore-not-found"));
+        serde_json::from_str(&text).ok()
+    }
+
+    #[track_caller]
+    fn wait(&self, what: &str, holds: impl Fn(&Self) -> bool) {
+        within(SOON, what, || Ok(holds(self).then_some(()))).unwrap();
+    }
+
+    /// Status and reason of a condition.
+    fn condition(&self, object: &str, kind: &str) -> Option<(String, String)> {
+        let object = self.get(object)?;
+        let all = object.pointer("/status/conditions")?.as_array()?.clone();
+        let one = all.into_iter().find(|one| one["type"] == kind)?;
+        let text = |field: &str| one[field].as_str().unwrap_or_default().to_owned();
+        Some((text("status"), text("reason")))
+    }
+
+    fn is(&self, object: &str, kind: &str, status: &str, reason: &str) -> bool {
+        self.condition(object, kind) == Some((status.to_owned(), reason.to_owned()))
+    }
+}
+
+/// From a proposal to a native object and back (enforcer.md 13).
+#[test]
+fn a_person_promotes_protects_and_demotes_with_kubectl_alone() {
+    let plane = plane();
+    let agent = Agent::start(&account(&plane), "one");
+    plane.admin().kubectl(&["create", "namespace", "shop"]).unwrap();
+    let person = Person(plane.admin());
+    let (name, policy) = ("deployment-web-egress", "wnp/deployment-web-egress");
+    let native = "networkpolicy/deployment-web-egress";
+
+    person.apply(&proposal(name));
+    person.run("label wnpp/deployment-web-egress networkenforcer.kubewarden.io/promote=monitor");
+    person.wait("the policy is there and the proposal is gone", |it| {
+        it.get(policy).is_some() && it.get("wnpp/deployment-web-egress").is_none()
+    });
+    let promoted = person.get(policy).unwrap();
+    assert_eq!(promoted["spec"]["mode"], "monitor");
+    assert_eq!(promoted["spec"]["kubernetes"], proposal(name)["spec"]["kubernetes"]);
+    person.wait("it is told that it monitors", |it| it.is(policy, "Ready", "True", "Valid"));
+    assert_eq!(person.get(native), None);
+
+    person.run(r#"patch wnp/deployment-web-egress --type=merge -p {"spec":{"mode":"protect"}}"#);
+    person.wait("the native object is there", |it| it.get(native).is_some());
+    let enforced = person.get(native).unwrap();
+    assert_eq!(enforced["spec"], proposal(name)["spec"]["kubernetes"]);
+    assert_eq!(enforced["metadata"]["ownerReferences"][0]["uid"], promoted["metadata"]["uid"]);
+
+    // Drift is taken back.
+    person.run(r#"patch networkpolicy/deployment-web-egress --type=json -p [{"op":"remove","path":"/spec/egress"}]"#);
+    person.wait("the rules are back", |it| {
+        it.get(native).is_some_and(|it| it["spec"]["egress"] == enforced["spec"]["egress"])
+    });
+
+    person.run(r#"patch wnp/deployment-web-egress --type=merge -p {"spec":{"mode":"monitor"}}"#);
+    person.wait("the native object is gone", |it| it.get(native).is_none());
+    drop(agent);
+}
+
+/// A foreign object of the name is never written over, which is told, and healed when it goes (W24).
+#[test]
+fn a_foreign_object_is_a_conflict_until_it_goes() {
+    let plane = plane();
+    let _agent = Agent::start(&account(&plane), "one");
+    plane.admin().kubectl(&["create", "namespace", "shop"]).unwrap();
+    let person = Person(plane.admin());
+    let foreign = json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
+        "metadata": {"name": "deployment-web-egress", "namespace": "shop"}, "spec": {"podSelector": {}},
+    });
+    person.apply(&foreign);
+    let before = person.get("networkpolicy/deployment-web-egress").unwrap();
+    let mut policy = proposal("deployment-web-egress");
+    policy["kind"] = json!("WorkloadNetworkPolicy");
+    policy["spec"]["mode"] = json!("protect");
+    person.apply(&policy);
+    let own = "wnp/deployment-web-egress";
+    person.wait("the conflict is told", |it| it.is(own, "Conflict", "True", "ForeignObject"));
+    assert_eq!(person.get("networkpolicy/deployment-web-egress").unwrap()["spec"], before["spec"]);
+    person.wait("an Event tells it", |it| it.run("get events").contains("ForeignObject"));
+
+    person.run("delete networkpolicy/deployment-web-egress");
+    person.wait("ours takes its place", |it| {
+        it.get("networkpolicy/deployment-web-egress")
+            .is_some_and(|it| it["spec"] == policy["spec"]["kubernetes"])
+    });
+    person.wait("the conflict is over", |it| it.is(own, "Conflict", "False", "NameFree"));
+}
+
+/// A poison object is told, and stops no other one.
+#[test]
+fn a_wrong_word_is_told_and_stops_no_other_proposal() {
+    let plane = plane();
+    let _agent = Agent::start(&account(&plane), "one");
+    plane.admin().kubectl(&["create", "namespace", "shop"]).unwrap();
+    let person = Person(plane.admin());
+    for name in ["deployment-bad-egress", "deployment-good-egress"] {
+        person.apply(&proposal(name));
+    }
+    person.run("label wnpp/deployment-bad-egress networkenforcer.kubewarden.io/promote=enforce");
+    person.run("label wnpp/deployment-good-egress networkenforcer.kubewarden.io/promote=protect");
+    person.wait("the good one protects", |it| {
+        it.get("networkpolicy/deployment-good-egress").is_some()
+    });
+    person.wait("the bad one is told", |it| {
+        it.is("wnpp/deployment-bad-egress", "Promoted", "False", "InvalidMode")
+    });
+    assert_eq!(person.get("wnp/deployment-bad-egress"), None);
+}
