@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use netenf_api::Backend;
+use netenf_learn::{Caps, Config, Scope};
 
 use crate::address::Address;
 use crate::duration;
@@ -83,6 +84,51 @@ impl Controller {
                 | ProviderName::Replay,
             )
             | None => Backend::Kubernetes,
+        }
+    }
+
+    /// The recording that is replayed, if one is.
+    pub(crate) fn recording(&self) -> Option<PathBuf> {
+        let is_replay = self.provider.provider_name == Some(ProviderName::Replay);
+        self.provider.provider_endpoint.as_ref().filter(|_| is_replay).map(PathBuf::from)
+    }
+
+    /// How often changed proposals are written.
+    pub(crate) fn flush_interval(&self) -> Duration {
+        self.learning.learning_flush_interval
+    }
+
+    /// What is learned, and how much of it.
+    pub(crate) fn config(&self) -> Config {
+        let learning = &self.learning;
+        let names = |all: &[String]| all.iter().map(|name| name.as_str().into()).collect();
+        let number = |value: u32| usize::try_from(value).unwrap_or(usize::MAX);
+        let caps = Caps::default();
+        Config {
+            backend: match self.backend() {
+                Backend::Kubernetes => netenf_learn::Backend::Kubernetes,
+                Backend::Istio => netenf_learn::Backend::Istio,
+            },
+            scope: Scope {
+                namespaces: names(&learning.learning_include_namespaces),
+                exclude_namespaces: names(&learning.learning_exclude_namespaces),
+                ..Scope::default()
+            },
+            subjects: match learning.learning_subjects {
+                Subjects::Workloads => netenf_learn::Subjects::Standard,
+                Subjects::All => netenf_learn::Subjects::All,
+            },
+            external: match learning.learning_external_peers {
+                ExternalPeers::Uncovered => netenf_learn::ExternalPeers::Uncovered,
+                ExternalPeers::Addresses => netenf_learn::ExternalPeers::Addresses,
+            },
+            caps: Caps {
+                rules: number(learning.learning_max_rules),
+                ports: number(learning.learning_max_ports),
+                proposals: number(learning.learning_max_proposals),
+                ..caps
+            },
+            ..Config::default()
         }
     }
 }

@@ -2,7 +2,7 @@
 //! everything that asks the index is asked from here.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use netenf_cluster::Kind;
@@ -29,7 +29,7 @@ const DECIDING: [Kind; 4] =
 
 /// What the loop holds.
 pub(crate) struct Controller {
-    index: Index,
+    index: Arc<RwLock<Index>>,
     changes: mpsc::Receiver<Change>,
     /// Kinds that were not listed yet.
     pending: watch::Sender<BTreeSet<Kind>>,
@@ -45,10 +45,10 @@ impl Controller {
     pub(crate) fn new(
         changes: mpsc::Receiver<Change>,
         leadership: Leadership,
+        index: Arc<RwLock<Index>>,
         (stored, queue): (Shared, Arc<Queue<Name>>),
     ) -> (Self, watch::Receiver<BTreeSet<Kind>>) {
         let (pending, waiting) = watch::channel(Kind::ALL.into());
-        let index = Index::default();
         (Self { index, changes, pending, leadership, stored, queue }, waiting)
     }
 
@@ -63,7 +63,7 @@ impl Controller {
                     Some(change) => self.take(change, now()),
                     None => return,
                 },
-                _ = sweep.tick() => self.index.forget(now()),
+                _ = sweep.tick() => self.index_mut().forget(now()),
                 _ = resync.tick() => self.enqueue(None),
                 () = self.leadership.changed_from(leads) => {
                     leads = !leads;
@@ -76,8 +76,13 @@ impl Controller {
 
     /// What was not written yet belongs here.
     pub(crate) fn finish(self) {
-        let workloads = self.index.workloads().count();
+        let workloads = self.index_mut().workloads().count();
         tracing::info!(workloads, "the controller stopped");
+    }
+
+    /// A reader that panicked changed nothing.
+    fn index_mut(&self) -> RwLockWriteGuard<'_, Index> {
+        self.index.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has the names decided on again that a change is about; all of them where there is none. While kinds are
@@ -113,11 +118,11 @@ impl Controller {
         match change {
             Change::Replaced(kind, objects) => {
                 tracing::debug!(%kind, objects = objects.len(), "listed");
-                self.index.replace(&kind.into(), objects, at);
+                self.index_mut().replace(&kind.into(), objects, at);
                 self.pending.send_if_modified(|pending| pending.remove(&kind));
             }
-            Change::Applied(object) => self.index.apply(object),
-            Change::Deleted(object) => self.index.delete(&object, at),
+            Change::Applied(object) => self.index_mut().apply(object),
+            Change::Deleted(object) => self.index_mut().delete(&object, at),
             Change::Unreadable(it) => tracing::warn!(
                 kind = %it.kind, namespace = it.namespace, name = it.name, message = it.message,
                 "an object cannot be read and is left out; another version of the agent may have written it"

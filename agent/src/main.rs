@@ -12,6 +12,7 @@ mod address;
 mod arguments;
 mod controller;
 mod duration;
+mod learning;
 mod log;
 mod readiness;
 mod reconciler;

@@ -16,7 +16,7 @@ use netenf_cluster::event::{self, EventType, Events};
 use netenf_cluster::lease::Leadership;
 use netenf_cluster::queue::{Fate, Outcome, Queue};
 use netenf_k8s::lifecycle::Resource;
-use netenf_k8s::reconcile::{self, Document, Enforcer, EventKind, Step};
+use netenf_k8s::reconcile::{self, Document, Enforcer, EventKind, News, Step};
 use netenf_k8s::render::{Native, NativeKind};
 use serde::de::DeserializeOwned;
 
@@ -83,9 +83,16 @@ impl Reconciler {
         }
     }
 
-    /// What is to be done: promotion first, then acknowledgements, then the native object and the status.
+    /// What is to be done: what was learned first, then promotion, acknowledgements, and the native object and
+    /// the status.
     fn plan(&self, name: &Name) -> Vec<Step> {
-        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let steps = learned(&stored, name);
+        if !steps.is_empty() {
+            return steps;
+        }
+        stored.fresh.remove(name);
+        let stored = &*stored;
         let (proposal, policy) = (stored.proposals.get(name), stored.policies.get(name));
         let (now, refused) = (now(), self.refused.get(name).map(String::as_str));
         if let Some(proposal) = proposal {
@@ -236,6 +243,20 @@ impl Reconciler {
             netenf_k8s::lifecycle::Kind::Policy => stored.policies.get(name)?.metadata.uid.clone(),
         }
     }
+}
+
+/// What to write of what was learned; nothing where only counts changed, which the next rule takes along.
+fn learned(stored: &Stored, name: &Name) -> Vec<Step> {
+    let Some(fresh) = stored.fresh.get(name) else { return Vec::new() };
+    let (news, steps) = reconcile::learned(&reconcile::Learned {
+        proposal: stored.proposals.get(name),
+        policy: stored.policies.get(name),
+        fresh: &fresh.proposal,
+        denied: Vec::new(),
+        caps: fresh.caps,
+        last: fresh.last,
+    });
+    if news == News::Rules { steps } else { Vec::new() }
 }
 
 /// How an object is written.

@@ -1,6 +1,7 @@
 //! Our objects and the native ones, as the watches last told them: what reconciling reads.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::ObjectMeta;
@@ -9,6 +10,8 @@ use netenf_cluster::Kind;
 use netenf_cluster::watch::Change;
 use netenf_k8s::Object;
 use netenf_k8s::render::{Native, NativeKind};
+use netenf_learn::proposal::Proposal;
+use netenf_learn::{Caps, Timestamp};
 use serde_json::Value;
 
 /// Namespace and name. A proposal, its policy and the policy's native object share them.
@@ -20,6 +23,17 @@ pub(crate) struct Stored {
     pub(crate) proposals: BTreeMap<Name, WorkloadNetworkPolicyProposal>,
     pub(crate) policies: BTreeMap<Name, WorkloadNetworkPolicy>,
     natives: BTreeMap<(NativeKind, Name), Native>,
+    /// What was learned and may not be written yet.
+    pub(crate) fresh: BTreeMap<Name, Arc<Fresh>>,
+}
+
+/// What was learned of a workload and direction.
+#[derive(Debug)]
+pub(crate) struct Fresh {
+    pub(crate) proposal: Proposal,
+    pub(crate) caps: Caps,
+    /// The time of the newest observation.
+    pub(crate) last: Option<Timestamp>,
 }
 
 // === impl Stored ===

@@ -1,6 +1,6 @@
 //! Joins the parts of the controller, and takes them apart again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use tokio::time::timeout;
 
 use crate::arguments;
 use crate::controller::Controller;
+use crate::learning::{Counts, Learning, replay};
 use crate::readiness::Readiness;
 use crate::reconciler::{Reconciler, Shared};
 use crate::server::{serve_health, serve_metrics};
@@ -94,8 +95,26 @@ fn start(client: &Client, arguments: &arguments::Controller, registry: &mut Regi
     };
     let mut tasks = watches.tasks;
     tasks.spawn(reconciler.run());
+    let index = Arc::default();
+    let learning = Learning {
+        index: Arc::clone(&index),
+        config: arguments.config(),
+        flush_interval: arguments.flush_interval(),
+        stored: stored.clone(),
+        queue: queue.clone(),
+        counts: Counts::new(registry),
+    };
     let (controller, pending) =
-        Controller::new(watches.changes, leadership.clone(), (stored, queue));
+        Controller::new(watches.changes, leadership.clone(), index, (stored, queue));
+    if let Some(recording) = arguments.recording() {
+        let mut known = pending.clone();
+        tasks.spawn(async move {
+            // Who is who is told by objects: flows that come before them would be taken for strangers'.
+            if known.wait_for(BTreeSet::is_empty).await.is_ok() {
+                learning.run(replay(recording)).await;
+            }
+        });
+    }
     let readiness = Readiness { pending, states: watches.states, pulse, leadership };
     Parts { controller, elector, readiness, _tasks: tasks }
 }

@@ -26,10 +26,16 @@ pub(crate) struct Agent {
 impl Agent {
     /// Starts a replica, and returns once it serves.
     pub(crate) fn start(client: &Client, name: &str) -> Self {
+        Self::start_with(client, name, &[])
+    }
+
+    /// The same with further arguments.
+    pub(crate) fn start_with(client: &Client, name: &str, arguments: &[&str]) -> Self {
         let mut child = Command::new(binary("netenf-agent"))
             .args(["controller", "--leader-elect", "--namespace=netenf", "--pod-name", name])
             .args(["--health-probe-bind-address=127.0.0.1:0"])
             .args(["--metrics-bind-address=127.0.0.1:0"])
+            .args(arguments)
             .env_clear()
             .env("KUBECONFIG", client.kubeconfig())
             .stderr(Stdio::piped())
@@ -50,6 +56,22 @@ impl Agent {
 
     fn report(&self) -> Value {
         serde_json::from_str(&get(&self.health, "/readyz?verbose").1).unwrap()
+    }
+
+    /// How many requests wrote to the API server, but for the renewals of the lease.
+    pub(crate) fn writes(&self) -> u64 {
+        let metrics = get(&self.metrics, "/metrics").1;
+        let writes = metrics
+            .lines()
+            .filter(|line| line.starts_with("netenf_api_writes_total{") && !line.contains("Lease"));
+        writes.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+    }
+
+    /// Whether it learned something, and wrote all of it that is to be written.
+    pub(crate) fn has_learned(&self) -> bool {
+        let metrics = get(&self.metrics, "/metrics").1;
+        let is = |line: &str| metrics.lines().any(|other| other == line);
+        !is("netenf_proposals_learned 0") && is("netenf_queue_depth 0")
     }
 
     fn is_ready(&self) -> bool {

@@ -158,3 +158,49 @@ fn a_wrong_word_is_told_and_stops_no_other_proposal() {
     });
     assert_eq!(person.get("wnp/deployment-bad-egress"), None);
 }
+
+/// The whole loop: flows become proposals, a label makes one a policy, and that a native object. What is known
+/// costs no write when it is seen again, by another replica too.
+#[test]
+fn a_recording_becomes_proposals_that_kubectl_promotes() {
+    let plane = plane();
+    let account = account(&plane);
+    for namespace in ["shop", "monitoring"] {
+        plane.admin().kubectl(&["create", "namespace", namespace]).unwrap();
+    }
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/demo/flows.jsonl");
+    let endpoint = format!("--provider-endpoint={recording}");
+    let replay = ["--provider-name=replay", &endpoint, "--learning-flush-interval=200ms"];
+    let agent = Agent::start_with(&account, "one", &replay);
+    let person = Person(plane.admin());
+    person.wait("all proposals are written", |it| {
+        agent.has_learned() && it.get("wnpp/deployment-web-egress").is_some()
+    });
+    assert_eq!(person.run("get wnpp -o name").lines().count(), 5);
+    // One creation and one status for each of the six, those of the other namespace too.
+    assert_eq!(agent.writes(), 12);
+    let proposal = person.get("wnpp/deployment-web-egress").unwrap();
+    let rules = proposal["spec"]["kubernetes"]["egress"].as_array().unwrap();
+    let ports = rules.iter().flat_map(|rule| rule["ports"].as_array().unwrap());
+    let ports: Vec<u64> = ports.map(|port| port["port"].as_u64().unwrap()).collect();
+    assert!(ports.contains(&8080), "{proposal}");
+    assert!(!proposal["status"]["rules"].as_array().unwrap().is_empty(), "{proposal}");
+
+    person.run("label wnpp/deployment-web-egress networkenforcer.kubewarden.io/promote=protect");
+    let native = "networkpolicy/deployment-web-egress";
+    person.wait("the native object is there", |it| it.get(native).is_some());
+    assert_eq!(person.get(native).unwrap()["spec"], proposal["spec"]["kubernetes"]);
+    person.wait("the proposal is gone", |it| it.get("wnpp/deployment-web-egress").is_none());
+    person.wait("it is told", |it| {
+        it.is("wnp/deployment-web-egress", "Enforced", "Unknown", "EnforcerUnknown")
+    });
+    drop(agent);
+
+    let versions = || {
+        person.run("get wnpp,wnp,networkpolicy -o jsonpath={.items[*].metadata.resourceVersion}")
+    };
+    let before = versions();
+    let agent = Agent::start_with(&account, "two", &replay);
+    person.wait("the second replica has learned it all", |_| agent.has_learned());
+    assert_eq!((versions(), agent.writes()), (before, 0), "what is known is written again");
+}

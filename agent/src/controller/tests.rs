@@ -27,6 +27,7 @@ fn the_index_holds_what_the_changes_say() {
     let (controller, pending) = &mut Controller::new(
         mpsc::channel(1).1,
         Leadership::unopposed(),
+        Arc::default(),
         (Shared::default(), Arc::new(Queue::new(Limits::default(), &mut Registry::default()))),
     );
     let unreadable = Unreadable {
@@ -47,7 +48,8 @@ fn the_index_holds_what_the_changes_say() {
     for (change, expected) in steps {
         let told = format!("{change:?}");
         controller.take(change, Timestamp(0));
-        let names: Vec<&str> = controller.index.workloads().map(|it| &*it.name).collect();
+        let index = controller.index_mut();
+        let names: Vec<&str> = index.workloads().map(|it| &*it.name).collect();
         assert_eq!(names.join(" "), expected, "after {told}");
     }
     let known = [Kind::Deployment, Kind::Job].into();

@@ -4,7 +4,7 @@
 //! without any.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use netenf_policy::{Labels, Protocol, Selector};
 
@@ -213,6 +213,78 @@ impl<D: Directory + ?Sized> Directory for Arc<D> {
     fn labels(&self, workload: &Workload) -> Option<Labels> {
         (**self).labels(workload)
     }
+}
+
+/// A directory that changes while it is asked. A writer that panicked leaves it as it was: each object is taken in
+/// or not.
+impl<D: Directory> Directory for RwLock<D> {
+    fn is_empty(&self) -> bool {
+        read(self).is_empty()
+    }
+    fn covers(&self, namespace: &str) -> bool {
+        read(self).covers(namespace)
+    }
+    fn pod(&self, namespace: &str, name: &PodName) -> Option<PodEntry> {
+        read(self).pod(namespace, name)
+    }
+    fn has_workload(&self, workload: &Workload) -> bool {
+        read(self).has_workload(workload)
+    }
+    fn owner(&self, workload: &Workload) -> Workload {
+        read(self).owner(workload)
+    }
+    fn workload_by_labels(&self, namespace: &str, labels: &Labels) -> Option<Workload> {
+        read(self).workload_by_labels(namespace, labels)
+    }
+    fn holder(&self, address: IpAddr, time: Option<Timestamp>) -> Option<Holder> {
+        read(self).holder(address, time)
+    }
+    fn is_reused(&self, address: IpAddr) -> bool {
+        read(self).is_reused(address)
+    }
+    fn service(&self, address: IpAddr, port: u16, protocol: Protocol) -> Option<ServiceTarget> {
+        read(self).service(address, port, protocol)
+    }
+    fn selector(&self, workload: &Workload) -> Option<Selector> {
+        read(self).selector(workload)
+    }
+    fn declares(&self, workload: &Workload, port: u16, protocol: Protocol) -> bool {
+        read(self).declares(workload, port, protocol)
+    }
+    fn node_of(&self, address: IpAddr) -> Option<Arc<str>> {
+        read(self).node_of(address)
+    }
+    fn dns(&self) -> Option<DnsTarget> {
+        read(self).dns()
+    }
+    fn api_server(&self) -> Option<ApiServerTarget> {
+        read(self).api_server()
+    }
+    fn node_addresses(&self, node: Option<&str>) -> Vec<IpAddr> {
+        read(self).node_addresses(node)
+    }
+    fn is_host_network(&self, workload: &Workload) -> bool {
+        read(self).is_host_network(workload)
+    }
+    fn running_as(&self, namespace: &str, account: &str) -> Vec<Workload> {
+        read(self).running_as(namespace, account)
+    }
+    fn selected_too(&self, workload: &Workload) -> Vec<Workload> {
+        read(self).selected_too(workload)
+    }
+    fn port_names(&self, workload: &Workload, port: u16, protocol: Protocol) -> Vec<Arc<str>> {
+        read(self).port_names(workload, port, protocol)
+    }
+    fn nodes_of(&self, workload: &Workload) -> Vec<Arc<str>> {
+        read(self).nodes_of(workload)
+    }
+    fn labels(&self, workload: &Workload) -> Option<Labels> {
+        read(self).labels(workload)
+    }
+}
+
+fn read<D>(lock: &RwLock<D>) -> RwLockReadGuard<'_, D> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// No objects: everything is inferred from flows.
