@@ -12,6 +12,7 @@ use netenf_learn::{Caps, Config, Scope};
 use crate::address::Address;
 use crate::duration;
 use crate::log::Level;
+use crate::source::Source;
 
 /// Learns from the traffic of a cluster and keeps its network policies.
 #[derive(Debug, Parser)]
@@ -87,10 +88,29 @@ impl Controller {
         }
     }
 
-    /// The recording that is replayed, if one is.
-    pub(crate) fn recording(&self) -> Option<PathBuf> {
-        let is_replay = self.provider.provider_name == Some(ProviderName::Replay);
-        self.provider.provider_endpoint.as_ref().filter(|_| is_replay).map(PathBuf::from)
+    /// Where flows come from; from nowhere without a provider.
+    ///
+    /// # Errors
+    /// If the provider is none that this version reads, or lacks what it needs.
+    pub(crate) fn source(&self) -> anyhow::Result<Option<Source>> {
+        let Some(name) = self.provider.provider_name else { return Ok(None) };
+        match (name, &self.provider.provider_endpoint) {
+            (ProviderName::Replay, Some(path)) => Ok(Some(Source::Replay(path.into()))),
+            (ProviderName::Replay, None) => anyhow::bail!(
+                "--provider-name replay reads a recording: give its path as --provider-endpoint"
+            ),
+            (other, _) => anyhow::bail!(
+                "--provider-name {} is not read by this version: use replay",
+                other
+                    .to_possible_value()
+                    .map_or_else(String::new, |name| name.get_name().to_owned())
+            ),
+        }
+    }
+
+    /// How often violations are written.
+    pub(crate) fn status_interval(&self) -> Duration {
+        self.wnp_status_update_interval
     }
 
     /// How often changed proposals are written.

@@ -64,7 +64,12 @@ impl Controller {
                     None => return,
                 },
                 _ = sweep.tick() => self.index_mut().forget(now()),
-                _ = resync.tick() => self.enqueue(None),
+                _ = resync.tick() => {
+                    let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+                    stored.ledger.retry();
+                    drop(stored);
+                    self.enqueue(None);
+                }
                 () = self.leadership.changed_from(leads) => {
                     leads = !leads;
                     tracing::info!(leads, "this replica {}", if leads { "leads" } else { "stands by" });
@@ -72,12 +77,6 @@ impl Controller {
                 () = &mut shutdown => return,
             }
         }
-    }
-
-    /// What was not written yet belongs here.
-    pub(crate) fn finish(self) {
-        let workloads = self.index_mut().workloads().count();
-        tracing::info!(workloads, "the controller stopped");
     }
 
     /// A reader that panicked changed nothing.

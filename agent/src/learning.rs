@@ -1,150 +1,273 @@
-//! Learning in the cluster: what a source reports becomes proposals, written when they changed.
+//! Learning in the cluster: what a source reports becomes proposals and violations, written when they changed.
+//!
+//! Only the replica that leads learns. It begins where the one before it ended: the Lease says until when
+//! everything that was observed is written ([`Ledger::written_until`]), and each object until when it counts
+//! (`status.learnedUntil`), so that a flow is neither lost nor counted twice by whoever comes next.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use netenf_api::{Backend, Violation};
+use netenf_cluster::Kind;
+use netenf_cluster::lease::Leadership;
 use netenf_cluster::queue::Queue;
-use netenf_flows::{Input, Options, Record, Replay};
+use netenf_flows::Record;
 use netenf_k8s::Index;
 use netenf_learn::name::policy_name;
-use netenf_learn::proposal::{Outcome, Proposal};
-use netenf_learn::{Config, Learner};
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
-use tokio::sync::mpsc;
+use netenf_learn::proposal::{Funnel, Outcome, Proposal};
+use netenf_learn::{Config, Learner, Timestamp};
+use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::counts::Counts;
+use crate::judging::{Judging, guards};
+use crate::ledger::{Ledger, Pace};
 use crate::reconciler::Shared;
-use crate::stored::{Fresh, Name};
+use crate::resume::{MARGIN, Resume, note, noted};
+use crate::source::{Flows, Source, State};
+use crate::stored::Name;
 
-/// As many records wait for the learner; a source waits with the next one.
-const CAPACITY: usize = 4096;
+/// As many records are taken at once.
+const BATCH: usize = 256;
 
 /// What learning needs.
 pub(crate) struct Learning {
-    pub(crate) index: Arc<RwLock<Index>>,
+    pub(crate) source: Source,
     pub(crate) config: Config,
+    pub(crate) backend: Backend,
     pub(crate) flush_interval: Duration,
+    pub(crate) status_interval: Duration,
+    pub(crate) index: Arc<RwLock<Index>>,
+    pub(crate) pending: watch::Receiver<BTreeSet<Kind>>,
+    pub(crate) leadership: Leadership,
     pub(crate) stored: Shared,
     pub(crate) queue: Arc<Queue<Name>>,
     pub(crate) counts: Counts,
+    pub(crate) states: watch::Sender<State>,
+    /// What the Lease is to say of how far learning came.
+    pub(crate) note: watch::Sender<Option<String>>,
+    pub(crate) stop: watch::Receiver<bool>,
 }
 
-/// What became of observations, as metrics.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Counts {
-    received: Gauge,
-    learned: Gauge,
-    proposals: Gauge,
-}
-
-// === impl Counts ===
-
-impl Counts {
-    pub(crate) fn new(registry: &mut Registry) -> Self {
-        let counts = Self::default();
-        registry.register("flows_received", "Observations of the source", counts.received.clone());
-        registry.register(
-            "flows_learned",
-            "Observations that became evidence",
-            counts.learned.clone(),
-        );
-        registry.register(
-            "proposals_learned",
-            "Proposals that were learned",
-            counts.proposals.clone(),
-        );
-        counts
-    }
-
-    fn set(&self, outcome: &Outcome) {
-        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-        self.received.set(number(outcome.funnel.received));
-        self.learned.set(number(outcome.funnel.learned));
-        self.proposals.set(outcome.proposal_count.try_into().unwrap_or(i64::MAX));
-    }
-}
-
-/// Reads a recording, record by record, as fast as they are taken.
-pub(crate) fn replay(recording: PathBuf) -> mpsc::Receiver<Record> {
-    let (records, taken) = mpsc::channel(CAPACITY);
-    tokio::task::spawn_blocking(move || {
-        let input = Input::from_argument(recording);
-        let mut replay = match Replay::new(vec![input], Options::default()) {
-            Ok(replay) => replay,
-            Err(error) => return tracing::error!(%error, "the recording cannot be read"),
-        };
-        loop {
-            match replay.next() {
-                Ok(Some(item)) => {
-                    if records.blocking_send(item.record).is_err() {
-                        return;
-                    }
-                }
-                Ok(None) => break,
-                Err(error) => {
-                    tracing::error!(%error, "the recording ends here");
-                    break;
-                }
-            }
-        }
-        let (bad, abandoned) = (replay.summary().bad, replay.summary().inputs.len());
-        tracing::info!(bad, inputs = abandoned, "the recording was read");
-    });
-    taken
+/// From when this replica leads until it does so no more.
+struct Term<'a> {
+    learning: &'a Learning,
+    learner: Learner<Arc<RwLock<Index>>>,
+    judging: Judging,
+    resume: Resume,
+    /// Whether something was observed since the last flush.
+    is_new: bool,
+    /// When violations were last handed out.
+    synced: Instant,
 }
 
 // === impl Learning ===
 
 impl Learning {
-    /// Learns for ever, and has what changed written once an interval.
-    pub(crate) async fn run(self, mut records: mpsc::Receiver<Record>) {
-        let mut learner = Learner::new(self.config.clone(), Arc::clone(&self.index));
-        let mut flushed: HashMap<Name, Proposal> = HashMap::new();
+    /// Learns whenever this replica leads, until it is to stop.
+    pub(crate) async fn run(mut self) {
+        // Who is who is told by objects: flows that come before them would be taken for strangers'.
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            known = self.pending.wait_for(BTreeSet::is_empty) => if known.is_err() { return },
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+        loop {
+            let mut leadership = self.leadership.clone();
+            tokio::select! {
+                () = leadership.changed_from(false) => {}
+                _ = stop.wait_for(|stop| *stop) => return,
+            }
+            self.lead(&mut leadership, &mut stop).await;
+            if *stop.borrow() {
+                return;
+            }
+            self.states.send_replace(State::Idle);
+        }
+    }
+
+    /// Learns as long as this replica leads.
+    async fn lead(&self, leadership: &mut Leadership, stop: &mut watch::Receiver<bool>) {
+        let source = self.source.to_string();
+        let until = leadership.note().and_then(|text| noted(&text, &source));
+        let resume = self.resume(until);
+        tracing::info!(source, since = ?until, "learning begins");
+        let mut flows =
+            self.source.start(until.map(|time| time.minus(MARGIN)), self.states.clone());
+        let mut term = Term::new(self, resume);
         let mut flush = interval(self.flush_interval);
+        flush.reset();
         flush.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut is_open, mut is_new) = (true, false);
+        let (mut is_open, mut records) = (true, Vec::with_capacity(BATCH));
         loop {
             tokio::select! {
-                record = records.recv(), if is_open => match record {
-                    Some(record) => {
-                        is_new = true;
-                        match record {
-                            Record::Flow(observation) => learner.observe(&observation),
-                            Record::Lost(lost) => learner.lost(&lost),
-                            Record::NodeStatus(status) => learner.node_status(&status),
-                        }
+                count = flows.records.recv_many(&mut records, BATCH), if is_open => {
+                    is_open = count > 0;
+                    records.drain(..).for_each(|record| term.take(record));
+                    if !is_open {
+                        // Nothing comes that it could wait for.
+                        flush.reset_immediately();
                     }
-                    None => is_open = false,
-                },
-                _ = flush.tick() => if std::mem::take(&mut is_new) {
-                    self.flush(&learner, &mut flushed);
-                },
+                }
+                _ = flush.tick() => {
+                    tokio::task::block_in_place(|| term.flush(!is_open));
+                    self.tell(&source, &flows);
+                }
+                () = leadership.changed_from(true) => return,
+                _ = stop.wait_for(|stop| *stop) => break,
+            }
+        }
+        tokio::task::block_in_place(|| term.finish());
+        self.tell(&source, &flows);
+    }
+
+    /// Makes the ledger anew, and tells what has to be known to go on from `until`.
+    fn resume(&self, until: Option<Timestamp>) -> Resume {
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        stored.ledger = Ledger::new(until);
+        Resume::new(until, &stored)
+    }
+
+    fn tell(&self, source: &str, flows: &Flows) {
+        self.counts.before(*flows.before.borrow());
+        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        self.counts.dropped(stored.ledger.dropped());
+        if let Some(until) = stored.ledger.written_until() {
+            self.note.send_replace(Some(note(source, until)));
+        }
+    }
+
+    fn enqueue(&self, name: Name) {
+        if let Err(full) = self.queue.add(name) {
+            tracing::warn!(%full, "what was learned is written later");
+        }
+    }
+}
+
+// === impl Term ===
+
+impl<'a> Term<'a> {
+    fn new(learning: &'a Learning, resume: Resume) -> Self {
+        let learner = Learner::new(learning.config.clone(), Arc::clone(&learning.index));
+        let (judging, synced) = (Judging::default(), Instant::now());
+        Self { learning, learner, judging, resume, is_new: false, synced }
+    }
+
+    fn take(&mut self, record: Record) {
+        self.is_new = true;
+        match record {
+            Record::Flow(observation) => {
+                while let Some(point) = self.resume.passed(observation.time) {
+                    tokio::task::block_in_place(|| self.pass(point));
+                }
+                self.learner.observe(&observation);
+            }
+            Record::Lost(lost) => self.learner.lost(&lost),
+            Record::NodeStatus(status) => self.learner.node_status(&status),
+        }
+    }
+
+    /// All that was observed until now was observed by whoever learned before, until `point`.
+    fn pass(&mut self, point: Timestamp) {
+        let mut outcome = self.learner.outcome();
+        let proposals = std::mem::take(&mut outcome.proposals);
+        let (violations, _) = self.judge(outcome);
+        let mut stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        for proposal in proposals {
+            let name = name(&proposal);
+            if self.resume.is_counted(&name, point) {
+                stored.ledger.assume(name, &proposal);
+            }
+        }
+        for (name, found) in violations {
+            if !self.resume.is_judged(&name, point) {
+                stored.ledger.deny(name, found);
             }
         }
     }
 
-    /// Has the proposals written that are others than at the last flush.
-    fn flush(&self, learner: &Learner<Arc<RwLock<Index>>>, flushed: &mut HashMap<Name, Proposal>) {
-        let outcome = learner.outcome();
-        self.counts.set(&outcome);
-        let last = outcome.window.map(|(_, last)| last);
-        for proposal in outcome.proposals {
-            let subject = &proposal.subject;
-            let name = (subject.namespace.to_string(), policy_name(subject, proposal.direction));
-            if flushed.get(&name) == Some(&proposal) {
-                continue;
-            }
-            let fresh = Fresh { proposal: proposal.clone(), caps: self.config.caps, last };
-            let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
-            stored.fresh.insert(name.clone(), Arc::new(fresh));
-            drop(stored);
-            match self.queue.add(name.clone()) {
-                Ok(()) => drop(flushed.insert(name, proposal)),
-                Err(full) => tracing::warn!(%full, "what was learned is written later"),
+    /// Has written what changed since the last flush. While flows still come that were learned from before nothing is
+    /// written; that no more of them come shows by a pause, or by the end.
+    fn flush(&mut self, is_over: bool) {
+        let is_new = std::mem::take(&mut self.is_new);
+        if is_over || !is_new {
+            while let Some(point) = self.resume.rest() {
+                self.pass(point);
             }
         }
+        if self.resume.is_over() && is_new {
+            self.learn(Pace::At(Instant::now()));
+        }
+        self.sync();
+    }
+
+    /// Puts into the ledger what is known by now.
+    fn learn(&mut self, pace: Pace) {
+        let (learning, started) = (self.learning, Instant::now());
+        let mut news = Vec::new();
+        let mut proposals = self.learner.proposals();
+        let last = proposals.window().map(|(_, last)| last);
+        for proposal in proposals.by_ref() {
+            let name = name(&proposal);
+            let mut stored = learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+            let caps = learning.config.caps;
+            if stored.ledger.take(name.clone(), proposal, (caps, last), pace) {
+                news.push(name);
+            }
+        }
+        let outcome = proposals.finish();
+        let (edges, proposals) = (outcome.edges.len(), outcome.proposal_count);
+        let (violations, funnel) = self.judge(outcome);
+        let mut stored = learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, found) in violations {
+            stored.ledger.deny(name, found);
+        }
+        stored.ledger.flushed(last);
+        drop(stored);
+        for name in news {
+            learning.enqueue(name);
+        }
+        learning.counts.set(learning.source.name(), &funnel, edges, proposals);
+        learning.counts.flushed(started.elapsed());
+    }
+
+    fn judge(&mut self, outcome: Outcome) -> (HashMap<Name, Vec<Violation>>, Funnel) {
+        let stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let guards = guards(&stored, self.learning.backend);
+        drop(stored);
+        let index = self.learning.index.read().unwrap_or_else(PoisonError::into_inner);
+        self.judging.judge(&index, &guards, outcome)
+    }
+
+    /// Has violations written, once an interval.
+    fn sync(&mut self) {
+        if self.synced.elapsed() < self.learning.status_interval {
+            return;
+        }
+        self.synced = Instant::now();
+        let mut stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = stored.ledger.due();
+        drop(stored);
+        due.into_iter().for_each(|name| self.learning.enqueue(name));
+    }
+
+    /// Has everything written that waits, counts too.
+    fn finish(&mut self) {
+        if self.resume.is_over() {
+            self.learn(Pace::Last);
+        }
+        let mut stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = stored.ledger.all_due();
+        drop(stored);
+        due.into_iter().for_each(|name| self.learning.enqueue(name));
     }
 }
+
+fn name(proposal: &Proposal) -> Name {
+    let subject = &proposal.subject;
+    (subject.namespace.to_string(), policy_name(subject, proposal.direction))
+}
+
+#[cfg(test)]
+mod tests;

@@ -11,12 +11,19 @@ use clap::Parser as _;
 mod address;
 mod arguments;
 mod controller;
+mod counts;
 mod duration;
+mod judging;
 mod learning;
+mod ledger;
 mod log;
 mod readiness;
 mod reconciler;
+mod resume;
+#[cfg(test)]
+mod sample;
 mod server;
+mod source;
 mod stored;
 mod wiring;
 

@@ -10,6 +10,8 @@ use netenf_cluster::watch::States;
 use serde::Serialize;
 use tokio::sync::watch;
 
+use crate::source::State;
+
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +23,7 @@ pub(crate) struct Readiness {
     pub(crate) states: watch::Receiver<States>,
     pub(crate) pulse: watch::Receiver<Pulse>,
     pub(crate) leadership: Leadership,
+    pub(crate) source: watch::Receiver<State>,
 }
 
 /// The answer of `/readyz?verbose`.
@@ -29,6 +32,8 @@ pub(crate) struct Readiness {
 pub(crate) struct Report {
     pub(crate) ready: bool,
     leads: bool,
+    /// How the source of flows is.
+    source: State,
     /// Why it is not ready, by part; empty if it is.
     pub(crate) faults: BTreeMap<&'static str, String>,
     /// How it stands with each kind.
@@ -44,12 +49,14 @@ impl Readiness {
             &self.states.borrow(),
             &self.pulse.borrow(),
             self.leadership.trouble(),
+            self.source.borrow().fault(),
         );
         let states = self.states.borrow();
         let kinds = states.iter().map(|(kind, state)| (kind.resource(), state.to_string()));
         Report {
             ready: faults.is_empty(),
             leads: self.leadership.is_held(),
+            source: self.source.borrow().clone(),
             faults,
             kinds: kinds.collect(),
         }
@@ -61,6 +68,7 @@ fn faults(
     states: &States,
     pulse: &Pulse,
     lease: Option<String>,
+    source: Option<String>,
 ) -> BTreeMap<&'static str, String> {
     let waiting = pending.iter().map(|kind| (kind.resource(), "not indexed yet".to_owned()));
     let watches = states.iter().filter_map(|(kind, state)| {
@@ -72,6 +80,7 @@ fn faults(
         Pulse::Silent(why) => Some(("apiServer", format!("does not answer: {why}"))),
     };
     let lease = lease.map(|why| ("lease", format!("nobody is known to lead: {why}")));
+    let source = source.map(|why| ("source", why));
     // What a watch says tells more than that the index waits for it.
-    waiting.chain(watches).chain(server).chain(lease).collect()
+    waiting.chain(watches).chain(server).chain(lease).chain(source).collect()
 }

@@ -2,7 +2,7 @@
 //! the steps in order, up to the first that the API server refuses.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
@@ -18,8 +18,10 @@ use netenf_cluster::queue::{Fate, Outcome, Queue};
 use netenf_k8s::lifecycle::Resource;
 use netenf_k8s::reconcile::{self, Document, Enforcer, EventKind, News, Step};
 use netenf_k8s::render::{Native, NativeKind};
+use netenf_learn::Caps;
 use serde::de::DeserializeOwned;
 
+use crate::ledger::{self, Draft};
 use crate::stored::{Name, Stored};
 
 /// What is read by changes comes some moments after what was written.
@@ -31,7 +33,8 @@ const LATER: Duration = Duration::from_secs(1);
 /// What is known, shared with the loop that takes changes in.
 pub(crate) type Shared = Arc<Mutex<Stored>>;
 
-/// Works at one name after the other.
+/// Works at one name after the other; copies of it at several.
+#[derive(Clone)]
 pub(crate) struct Reconciler {
     pub(crate) stored: Shared,
     pub(crate) queue: Arc<Queue<Name>>,
@@ -40,7 +43,7 @@ pub(crate) struct Reconciler {
     pub(crate) leadership: Leadership,
     pub(crate) backend: Backend,
     /// What the API server said when it refused a name's last write for good.
-    pub(crate) refused: HashMap<Name, String>,
+    pub(crate) refused: Arc<Mutex<HashMap<Name, String>>>,
 }
 
 /// UID and resourceVersion of what the steps of a plan wrote, by kind.
@@ -50,11 +53,14 @@ type Versions = HashMap<&'static str, ObjectMeta>;
 
 impl Reconciler {
     /// Runs for ever.
-    pub(crate) async fn run(mut self) {
+    pub(crate) async fn run(self) {
         loop {
             let name = self.queue.next().await;
             let outcome = self.work(&name).await;
             if let Fate::Parked { attempts } = self.queue.finish(&name, outcome) {
+                let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+                stored.ledger.give_up(&name);
+                drop(stored);
                 tracing::warn!(
                     namespace = name.0,
                     name = name.1,
@@ -65,18 +71,21 @@ impl Reconciler {
         }
     }
 
-    async fn work(&mut self, name: &Name) -> Outcome {
+    async fn work(&self, name: &Name) -> Outcome {
         if !self.leadership.is_held() {
             return Outcome::Interrupted { after: LATER };
         }
-        let steps = self.plan(name);
+        let Plan { steps, draft } = self.plan(name);
         if steps.is_empty() {
             return Outcome::Done;
         }
-        match self.execute(steps).await {
+        match self.execute(name, steps).await {
             // What was written comes back as a change, by which it is decided again.
             Ok(()) => {
-                self.refused.remove(name);
+                self.refused().remove(name);
+                if let Some(draft) = draft {
+                    self.settle(name, &draft);
+                }
                 Outcome::Done
             }
             Err(error) => self.failed(name, &error),
@@ -85,16 +94,20 @@ impl Reconciler {
 
     /// What is to be done: what was learned first, then promotion, acknowledgements, and the native object and
     /// the status.
-    fn plan(&self, name: &Name) -> Vec<Step> {
+    fn plan(&self, name: &Name) -> Plan {
         let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
-        let steps = learned(&stored, name);
-        if !steps.is_empty() {
-            return steps;
+        if let Some(plan) = learned(&mut stored, name) {
+            return plan;
         }
-        stored.fresh.remove(name);
-        let stored = &*stored;
+        let steps = self.asked(&stored, name);
+        Plan { steps, draft: None }
+    }
+
+    /// What a person asked for.
+    fn asked(&self, stored: &Stored, name: &Name) -> Vec<Step> {
         let (proposal, policy) = (stored.proposals.get(name), stored.policies.get(name));
-        let (now, refused) = (now(), self.refused.get(name).map(String::as_str));
+        let (now, refused) = (now(), self.refused().get(name).cloned());
+        let refused = refused.as_deref();
         if let Some(proposal) = proposal {
             let facts = reconcile::Proposal { proposal, policy, refused, now: &now };
             let steps = reconcile::proposal(&facts);
@@ -121,7 +134,17 @@ impl Reconciler {
         })
     }
 
-    fn failed(&mut self, name: &Name, error: &WriteError) -> Outcome {
+    fn refused(&self) -> MutexGuard<'_, HashMap<Name, String>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was learned is written.
+    fn settle(&self, name: &Name, draft: &Draft) {
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        stored.ledger.settle(name, draft, ledger::Written::All);
+    }
+
+    fn failed(&self, name: &Name, error: &WriteError) -> Outcome {
         let cause = &error.cause;
         tracing::info!(%error, %cause, "a step was refused");
         match cause {
@@ -131,13 +154,13 @@ impl Reconciler {
             Cause::TooManyRequests { after } => Outcome::Interrupted { after: *after },
             Cause::Unreachable(_) => Outcome::Interrupted { after: LATER },
             Cause::Forbidden(_) | Cause::Invalid(_) => {
-                self.refused.insert(name.clone(), cause.to_string());
+                self.refused().insert(name.clone(), cause.to_string());
                 Outcome::Refused
             }
         }
     }
 
-    async fn execute(&self, steps: Vec<Step>) -> Result<(), WriteError> {
+    async fn execute(&self, name: &Name, steps: Vec<Step>) -> Result<(), WriteError> {
         let mut versions = Versions::new();
         for step in steps {
             let (document, how) = match step {
@@ -156,7 +179,12 @@ impl Reconciler {
                     continue;
                 }
             };
-            self.write(document, &mut versions, how).await?;
+            let is_ours = matches!(document, Document::Ours(_));
+            let version = self.write(document, &mut versions, how).await?;
+            if is_ours {
+                let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+                stored.ledger.wrote(name, version);
+            }
         }
         Ok(())
     }
@@ -166,7 +194,7 @@ impl Reconciler {
         document: Document,
         versions: &mut Versions,
         how: How,
-    ) -> Result<(), WriteError> {
+    ) -> Result<Option<String>, WriteError> {
         match document {
             Document::Ours(Resource::Proposal(it)) => {
                 self.write_one(Arc::unwrap_or_clone(it), versions, how).await
@@ -185,13 +213,13 @@ impl Reconciler {
         }
     }
 
-    /// Without a version of its own the object is what an earlier step wrote.
+    /// Without a version of its own the object is what an earlier step wrote. Gives the version that it has now.
     async fn write_one<K: Written>(
         &self,
         mut object: K,
         versions: &mut Versions,
         how: How,
-    ) -> Result<(), WriteError> {
+    ) -> Result<Option<String>, WriteError> {
         let kind = std::any::type_name::<K>();
         if let (None, Some(known), false) =
             (&object.meta().resource_version, versions.get(kind), how == How::Create)
@@ -204,10 +232,10 @@ impl Reconciler {
             How::Create => self.writer.create(&object).await?,
             How::Replace => self.writer.replace(&object).await?,
             How::Status => self.writer.replace_status(&object).await?,
-            How::Delete => return self.writer.delete(&object).await,
+            How::Delete => return self.writer.delete(&object).await.map(|()| None),
         };
         versions.insert(kind, written.meta().clone());
-        Ok(())
+        Ok(written.meta().resource_version.clone())
     }
 
     fn tell(&self, event: reconcile::Event) {
@@ -245,18 +273,37 @@ impl Reconciler {
     }
 }
 
-/// What to write of what was learned; nothing where only counts changed, which the next rule takes along.
-fn learned(stored: &Stored, name: &Name) -> Vec<Step> {
-    let Some(fresh) = stored.fresh.get(name) else { return Vec::new() };
+/// What is to be done about a name.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) steps: Vec<Step>,
+    /// What of the ledger is written by it.
+    pub(crate) draft: Option<Draft>,
+}
+
+/// What to write of what was learned; nothing where only counts changed that may wait.
+pub(crate) fn learned(stored: &mut Stored, name: &Name) -> Option<Plan> {
+    let draft = stored.ledger.draft(name);
+    if draft.is_empty() {
+        return None;
+    }
+    let (proposal, policy) = (stored.proposals.get(name), stored.policies.get(name));
     let (news, steps) = reconcile::learned(&reconcile::Learned {
-        proposal: stored.proposals.get(name),
-        policy: stored.policies.get(name),
-        fresh: &fresh.proposal,
-        denied: Vec::new(),
-        caps: fresh.caps,
-        last: fresh.last,
+        proposal,
+        policy,
+        fresh: draft.fresh.as_ref().map(|(_, proposal)| proposal),
+        denied: draft.violations.clone(),
+        caps: draft.fresh.as_ref().map_or_else(Caps::default, |(fresh, _)| fresh.caps),
+        last: draft.last,
     });
-    if news == News::Rules { steps } else { Vec::new() }
+    let is_written = !steps.is_empty() && (news == News::Rules || draft.is_due());
+    if is_written {
+        return Some(Plan { steps, draft: Some(draft) });
+    }
+    let is_absent = proposal.is_none() && policy.is_none();
+    let written = ledger::Written::Nothing { counts: news == News::Counts, is_absent };
+    stored.ledger.settle(name, &draft, written);
+    None
 }
 
 /// How an object is written.

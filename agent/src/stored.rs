@@ -1,7 +1,6 @@
 //! Our objects and the native ones, as the watches last told them: what reconciling reads.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::ObjectMeta;
@@ -10,9 +9,9 @@ use netenf_cluster::Kind;
 use netenf_cluster::watch::Change;
 use netenf_k8s::Object;
 use netenf_k8s::render::{Native, NativeKind};
-use netenf_learn::proposal::Proposal;
-use netenf_learn::{Caps, Timestamp};
 use serde_json::Value;
+
+use crate::ledger::Ledger;
 
 /// Namespace and name. A proposal, its policy and the policy's native object share them.
 pub(crate) type Name = (String, String);
@@ -23,17 +22,8 @@ pub(crate) struct Stored {
     pub(crate) proposals: BTreeMap<Name, WorkloadNetworkPolicyProposal>,
     pub(crate) policies: BTreeMap<Name, WorkloadNetworkPolicy>,
     natives: BTreeMap<(NativeKind, Name), Native>,
-    /// What was learned and may not be written yet.
-    pub(crate) fresh: BTreeMap<Name, Arc<Fresh>>,
-}
-
-/// What was learned of a workload and direction.
-#[derive(Debug)]
-pub(crate) struct Fresh {
-    pub(crate) proposal: Proposal,
-    pub(crate) caps: Caps,
-    /// The time of the newest observation.
-    pub(crate) last: Option<Timestamp>,
+    /// What was learned and is not written yet.
+    pub(crate) ledger: Ledger,
 }
 
 // === impl Stored ===
@@ -67,11 +57,13 @@ impl Stored {
         match object {
             Object::Proposal(it) => {
                 let name = name(&it.metadata)?;
+                self.ledger.changed(&name, it.metadata.resource_version.as_deref());
                 self.proposals.insert(name.clone(), it.clone());
                 Some(name)
             }
             Object::Policy(it) => {
                 let name = name(&it.metadata)?;
+                self.ledger.changed(&name, it.metadata.resource_version.as_deref());
                 self.policies.insert(name.clone(), it.clone());
                 Some(name)
             }
@@ -88,11 +80,13 @@ impl Stored {
         match object {
             Object::Proposal(it) => {
                 let name = name(&it.metadata)?;
+                self.ledger.changed(&name, None);
                 self.proposals.remove(&name);
                 Some(name)
             }
             Object::Policy(it) => {
                 let name = name(&it.metadata)?;
+                self.ledger.changed(&name, None);
                 self.policies.remove(&name);
                 Some(name)
             }
@@ -108,8 +102,14 @@ impl Stored {
     /// Lets go of a kind; gives what it held.
     fn clear(&mut self, kind: Kind) -> BTreeSet<Name> {
         let native = match kind {
-            Kind::Proposal => return std::mem::take(&mut self.proposals).into_keys().collect(),
-            Kind::Policy => return std::mem::take(&mut self.policies).into_keys().collect(),
+            Kind::Proposal => {
+                let gone = std::mem::take(&mut self.proposals).into_keys();
+                return gone.inspect(|name| self.ledger.changed(name, None)).collect();
+            }
+            Kind::Policy => {
+                let gone = std::mem::take(&mut self.policies).into_keys();
+                return gone.inspect(|name| self.ledger.changed(name, None)).collect();
+            }
             Kind::NetworkPolicy => NativeKind::NetworkPolicy,
             Kind::AuthorizationPolicy => NativeKind::AuthorizationPolicy,
             _ => return BTreeSet::new(),

@@ -1,27 +1,33 @@
 //! Joins the parts of the controller, and takes them apart again.
 
-use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use kube::Client;
+use netenf_api::key::LEARNED_UNTIL;
 use netenf_cluster::apply::Writer;
 use netenf_cluster::event::Events;
-use netenf_cluster::lease::{Candidacy, Elector, Leadership, Timing};
+use netenf_cluster::lease::{Candidacy, Elector, FirstNote, Leadership, Timing};
 use netenf_cluster::pulse;
 use netenf_cluster::queue::{Limits, Queue};
 use netenf_cluster::watch::Watches;
 use prometheus_client::registry::Registry;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 use crate::arguments;
 use crate::controller::Controller;
-use crate::learning::{Counts, Learning, replay};
+use crate::counts::Counts;
+use crate::learning::Learning;
 use crate::readiness::Readiness;
 use crate::reconciler::{Reconciler, Shared};
+use crate::resume::note;
 use crate::server::{serve_health, serve_metrics};
+use crate::source::{Source, State};
+use crate::stored::Name;
 
 #[cfg(test)]
 mod tests;
@@ -32,15 +38,25 @@ const LEASE: &str = "netenf-controller";
 /// Before every metric.
 const PREFIX: &str = "netenf";
 
-/// From the signal to the end, at most: a pod's default grace is 30 seconds.
-const SHUTDOWN: Duration = Duration::from_secs(10);
+/// What was learned last is written within that time after the signal, or is learned again. With [`RELEASE`] it
+/// is less than a pod's default grace of 30 seconds, and than the 10 that the reference gives.
+const LAST_WRITES: Duration = Duration::from_secs(6);
+
+/// How long giving the lease up may take.
+const RELEASE: Duration = Duration::from_secs(3);
+
+/// As many names are written at once: the API server is slower than the agent.
+const WORKERS: usize = 8;
 
 /// The parts of a running controller.
 struct Parts {
     controller: Controller,
     elector: Option<Elector>,
     readiness: Readiness,
-    _tasks: tokio::task::JoinSet<()>,
+    learning: Option<JoinHandle<()>>,
+    queue: Arc<Queue<Name>>,
+    stop: watch::Sender<bool>,
+    _tasks: JoinSet<()>,
 }
 
 /// Runs the controller until a signal ends it.
@@ -51,36 +67,52 @@ pub(crate) async fn run(arguments: &arguments::Controller) -> anyhow::Result<()>
         .await
         .context("cannot tell where the cluster is; run in a pod or set KUBECONFIG")?;
     let mut registry = Registry::with_prefix(PREFIX);
-    let Parts { mut controller, elector, readiness, _tasks } =
-        start(&client, arguments, &mut registry);
-    serve_health(arguments.health_probe_bind_address, readiness).await?;
+    let parts = start(&client, arguments, &mut registry)?;
+    serve_health(arguments.health_probe_bind_address, parts.readiness.clone()).await?;
     serve_metrics(arguments.metrics_bind_address, registry).await?;
 
-    controller
-        .run(async {
-            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
-        })
-        .await;
-    tracing::info!("shutting down");
-    if timeout(SHUTDOWN, end(controller, elector)).await.is_err() {
-        tracing::warn!("shutting down took too long; what was not written is learned again");
+    let Parts { mut controller, elector, learning, queue, stop, .. } = parts;
+    // Until everything is written changes are taken in: what is written is decided on by them.
+    let shutdown = async {
+        tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+        tracing::info!("shutting down");
+        stop.send_replace(true);
+        if timeout(LAST_WRITES, write_rest(learning, &queue)).await.is_err() {
+            tracing::warn!("not everything was written in time; it is learned again");
+        }
+    };
+    controller.run(shutdown).await;
+    // The last writes come before the lease is given up: after that another replica writes.
+    if let Some(elector) = elector
+        && timeout(RELEASE, elector.release()).await.is_err()
+    {
+        tracing::warn!("the lease was not given up in time: another replica waits for its end");
     }
     Ok(())
 }
 
-/// The last writes come before the lease is given up: after that another replica writes.
-async fn end(controller: Controller, elector: Option<Elector>) {
-    controller.finish();
-    if let Some(elector) = elector {
-        elector.release().await;
+/// Waits until what was learned is written.
+async fn write_rest(learning: Option<JoinHandle<()>>, queue: &Queue<Name>) {
+    if let Some(learning) = learning
+        && let Err(error) = learning.await
+    {
+        tracing::error!(%error, "learning ended early");
     }
+    queue.until_idle().await;
 }
 
-fn start(client: &Client, arguments: &arguments::Controller, registry: &mut Registry) -> Parts {
+fn start(
+    client: &Client,
+    arguments: &arguments::Controller,
+    registry: &mut Registry,
+) -> anyhow::Result<Parts> {
+    let source = arguments.source()?;
     let watches = Watches::start(client, registry);
     let pulse = pulse::start(client.clone(), registry);
     let writer = Writer::new(client.clone(), registry);
-    let (elector, leadership) = elect(client, arguments, writer.clone(), registry);
+    let (note, notes) = watch::channel(None);
+    let noted = source.as_ref().map(first_note);
+    let (elector, leadership) = elect(client, arguments, writer.clone(), (noted, notes), registry);
     let stored = Shared::default();
     let queue = Arc::new(Queue::new(Limits::default(), registry));
     let instance = arguments.pod_name.clone().unwrap_or_else(|| "netenf-agent".to_owned());
@@ -91,38 +123,51 @@ fn start(client: &Client, arguments: &arguments::Controller, registry: &mut Regi
         events: Events::start(client.clone(), instance, registry),
         leadership: leadership.clone(),
         backend: arguments.backend(),
-        refused: HashMap::new(),
+        refused: Arc::default(),
     };
     let mut tasks = watches.tasks;
-    tasks.spawn(reconciler.run());
-    let index = Arc::default();
-    let learning = Learning {
-        index: Arc::clone(&index),
-        config: arguments.config(),
-        flush_interval: arguments.flush_interval(),
-        stored: stored.clone(),
-        queue: queue.clone(),
-        counts: Counts::new(registry),
-    };
-    let (controller, pending) =
-        Controller::new(watches.changes, leadership.clone(), index, (stored, queue));
-    if let Some(recording) = arguments.recording() {
-        let mut known = pending.clone();
-        tasks.spawn(async move {
-            // Who is who is told by objects: flows that come before them would be taken for strangers'.
-            if known.wait_for(BTreeSet::is_empty).await.is_ok() {
-                learning.run(replay(recording)).await;
-            }
-        });
+    for _ in 0..WORKERS {
+        tasks.spawn(reconciler.clone().run());
     }
-    let readiness = Readiness { pending, states: watches.states, pulse, leadership };
-    Parts { controller, elector, readiness, _tasks: tasks }
+    let index = Arc::default();
+    let shared = (stored.clone(), queue.clone());
+    let (controller, pending) =
+        Controller::new(watches.changes, leadership.clone(), Arc::clone(&index), shared);
+    let (states, state) = watch::channel(State::default());
+    let (stop, stopped) = watch::channel(false);
+    let counts = Counts::new(registry);
+    let learning = source.map(|source| Learning {
+        source,
+        config: arguments.config(),
+        backend: arguments.backend(),
+        flush_interval: arguments.flush_interval(),
+        status_interval: arguments.status_interval(),
+        index,
+        pending: pending.clone(),
+        leadership: leadership.clone(),
+        stored,
+        queue: queue.clone(),
+        counts,
+        states,
+        note,
+        stop: stopped,
+    });
+    let learning = learning.map(|learning| tokio::spawn(learning.run()));
+    let readiness = Readiness { pending, states: watches.states, pulse, leadership, source: state };
+    Ok(Parts { controller, elector, readiness, learning, queue, stop, _tasks: tasks })
+}
+
+/// A source that was never learned from is learned from its beginning.
+fn first_note(source: &Source) -> FirstNote {
+    let topic = format!("{source} ");
+    FirstNote { key: LEARNED_UNTIL, text: note(&source.to_string(), source.beginning()), topic }
 }
 
 fn elect(
     client: &Client,
     arguments: &arguments::Controller,
     writer: Writer,
+    (note, notes): (Option<FirstNote>, watch::Receiver<Option<String>>),
     registry: &mut Registry,
 ) -> (Option<Elector>, Leadership) {
     let Some(identity) = arguments.pod_name.clone().filter(|_| arguments.leader_elect) else {
@@ -134,7 +179,8 @@ fn elect(
         name: LEASE.to_owned(),
         identity,
         timing: Timing::default(),
+        note,
     };
-    let (elector, leadership) = Elector::start(client.clone(), writer, &candidacy, registry);
+    let (elector, leadership) = Elector::start(client.clone(), writer, &candidacy, notes, registry);
     (Some(elector), leadership)
 }

@@ -74,6 +74,19 @@ impl Agent {
         !is("netenf_proposals_learned 0") && is("netenf_queue_depth 0")
     }
 
+    /// Whether its source has nothing more, and nothing is to be written.
+    pub(crate) fn has_ended(&self) -> bool {
+        let metrics = get(&self.metrics, "/metrics").1;
+        let is_idle = metrics.lines().any(|line| line == "netenf_queue_depth 0");
+        is_idle && self.report()["source"]["state"] == "ended"
+    }
+
+    /// Ends it as Kubernetes does, and waits until it has.
+    pub(crate) fn stop(mut self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+
     fn is_ready(&self) -> bool {
         get(&self.health, "/readyz").0 == 200
     }

@@ -25,8 +25,10 @@ async fn candidate(client: &Client, identity: &str) -> (Elector, Leadership) {
         name: "controller".to_owned(),
         identity: identity.to_owned(),
         timing: TIMING,
+        note: None,
     };
-    Elector::start(client, writer, &candidacy, &mut registry)
+    let notes = tokio::sync::watch::channel(None).1;
+    Elector::start(client, writer, &candidacy, notes, &mut registry)
 }
 
 /// As many as lead now.

@@ -41,7 +41,7 @@ fn what_keeps_the_agent_from_being_ready_is_named(
 ) {
     let states = [(Kind::Pod, pods), (Kind::AuthorizationPolicy, State::Absent)].into();
     let pending = pending.iter().copied().collect();
-    let found = faults(&pending, &states, &pulse, lease.map(str::to_owned));
+    let found = faults(&pending, &states, &pulse, lease.map(str::to_owned), None);
     let expected: BTreeMap<&str, String> =
         expected.iter().map(|(part, why)| (*part, (*why).to_owned())).collect();
     assert_eq!(found, expected);

@@ -12,6 +12,9 @@ use crate::arguments::{Arguments, Command};
 /// It is not encoded before the first write.
 const WRITES: &str = "| `netenf_api_writes_total` | counter | Requests that write to the API server, by verb, kind and outcome |";
 
+/// Nor this one before the first flow.
+const FLOWS: &str = "| `netenf_flows` | gauge | Observations by what became of them, and why |";
+
 /// The registry's metrics as rows of the table in docs/metrics.md.
 fn rows(registry: &Registry) -> Vec<String> {
     let mut text = String::new();
@@ -25,7 +28,7 @@ fn rows(registry: &Registry) -> Vec<String> {
         let suffix = if kind == "counter" { "_total" } else { "" };
         format!("| `{name}{suffix}` | {kind} | {} |", help.trim_end_matches('.'))
     });
-    let mut rows: Vec<String> = rows.chain([WRITES.to_owned()]).collect();
+    let mut rows: Vec<String> = rows.chain([WRITES, FLOWS].map(str::to_owned)).collect();
     rows.sort();
     rows
 }
@@ -38,7 +41,7 @@ async fn every_metric_is_documented() {
     let words = ["netenf-agent", "controller", "--leader-elect", "--pod-name=a"];
     let Command::Controller(arguments) = Arguments::parse_from(words).command;
     let mut registry = Registry::with_prefix(PREFIX);
-    let _parts = start(&client, &arguments, &mut registry);
+    let _parts = start(&client, &arguments, &mut registry).unwrap();
     let documented = include_str!("../../../docs/metrics.md");
     let documented: Vec<&str> = documented.lines().filter(|line| line.starts_with("| `")).collect();
     assert_eq!(

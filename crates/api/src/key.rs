@@ -12,6 +12,10 @@ pub const ACKNOWLEDGE_PREFIX: &str = "networkenforcer.kubewarden.io/acknowledge-
 /// Annotation on an `AuthorizationPolicy`: `true` reports instead of blocking.
 pub const ISTIO_DRY_RUN: &str = "istio.io/dry-run";
 
+/// Annotation on the agent's Lease: the source of flows, and the time until which everything that it reported is
+/// written.
+pub const LEARNED_UNTIL: &str = "networkenforcer.kubewarden.io/learned-until";
+
 /// The annotation that acknowledges the violation `id`.
 pub fn acknowledge(id: &str) -> String {
     format!("{ACKNOWLEDGE_PREFIX}{id}")

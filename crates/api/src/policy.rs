@@ -1,7 +1,7 @@
 //! A policy that a person promoted or wrote: watched in monitor, enforced in protect.
 
 use k8s_openapi::api::networking::v1::NetworkPolicySpec;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, MicroTime, Time};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -145,6 +145,9 @@ pub struct WorkloadNetworkPolicyStatus {
     /// When learning about this workload and direction began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned_since: Option<Time>,
+    /// The newest observation that an agent counted in here: after a restart it counts no older one again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned_until: Option<MicroTime>,
     /// When a rule was last added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_new_rule: Option<Time>,

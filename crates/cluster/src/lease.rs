@@ -47,6 +47,19 @@ pub struct Candidacy {
     pub identity: String,
     /// The times.
     pub timing: Timing,
+    /// What the record says besides.
+    pub note: Option<FirstNote>,
+}
+
+/// An annotation that a leader leaves for the next one; it costs no request of its own.
+#[derive(Debug, Clone)]
+pub struct FirstNote {
+    /// The annotation.
+    pub key: &'static str,
+    /// What stands there from the first, or in place of what does not begin with `topic`.
+    pub text: String,
+    /// With this begins what a leader of this kind understands.
+    pub topic: String,
 }
 
 /// Whether this process leads, now.
@@ -54,6 +67,7 @@ pub struct Candidacy {
 pub struct Leadership {
     until: watch::Receiver<Option<Instant>>,
     trouble: watch::Receiver<Option<String>>,
+    note: watch::Receiver<Option<String>>,
 }
 
 /// Takes part in the election until it is released or dropped.
@@ -80,7 +94,12 @@ impl Leadership {
     /// Of a process that runs alone.
     pub fn unopposed() -> Self {
         let until = watch::channel(Some(Instant::now() + FAR)).1;
-        Self { until, trouble: watch::channel(None).1 }
+        Self { until, trouble: watch::channel(None).1, note: watch::channel(None).1 }
+    }
+
+    /// What the leader before, or this one, noted in the record when it was last seen.
+    pub fn note(&self) -> Option<String> {
+        self.note.borrow().clone()
     }
 
     /// Why it is not known who leads; `None` if this replica or another does.
@@ -118,17 +137,20 @@ fn is_ahead(until: Option<Instant>) -> bool {
 // === impl Elector ===
 
 impl Elector {
-    /// Begins to ask for the record.
+    /// Begins to ask for the record. While this replica leads, what is in `notes` is noted with each renewal, and
+    /// when it gives the record up.
     pub fn start(
         client: Client,
         writer: Writer,
         candidacy: &Candidacy,
+        notes: watch::Receiver<Option<String>>,
         registry: &mut Registry,
     ) -> (Self, Leadership) {
         let leads = Gauge::default();
         registry.register("leader", "1 while this replica leads", leads.clone());
         let (sender, until) = watch::channel(None);
         let (troubles, trouble) = watch::channel(Some("not asked for yet".to_owned()));
+        let (noted, note) = watch::channel(None);
         let (release, released) = oneshot::channel();
         let campaign = Campaign {
             leases: Api::namespaced(client, &candidacy.namespace),
@@ -136,12 +158,14 @@ impl Elector {
             timing: candidacy.timing,
             until: sender,
             trouble: troubles,
+            notes,
+            noted,
             led: false,
             leads,
             writer,
         };
         let task = tokio::spawn(campaign.run(released));
-        (Self { task, release }, Leadership { until, trouble })
+        (Self { task, release }, Leadership { until, trouble, note })
     }
 
     /// Gives the record up, if this replica holds it, so that another need not wait for its end.
@@ -161,6 +185,8 @@ struct Campaign {
     timing: Timing,
     until: watch::Sender<Option<Instant>>,
     trouble: watch::Sender<Option<String>>,
+    notes: watch::Receiver<Option<String>>,
+    noted: watch::Sender<Option<String>>,
     /// As of the last attempt.
     led: bool,
     leads: Gauge,
@@ -201,7 +227,8 @@ impl Campaign {
             let lease = self.leases.get_opt(self.election.name()).await?;
             self.election.saw(lease, Instant::now());
         }
-        let (wish, asked) = (self.election.wish(Instant::now(), now()), Instant::now());
+        let own = self.notes.borrow().clone();
+        let (wish, asked) = (self.election.wish(Instant::now(), now(), own), Instant::now());
         let written = match &wish {
             Wish::Wait => return Ok(()),
             Wish::Create(lease) => self.writer.create(lease).await,
@@ -217,6 +244,8 @@ impl Campaign {
 
     fn publish(&mut self) {
         let until = self.election.until();
+        // Who begins to lead asks for the note at once.
+        self.noted.send_replace(self.election.note().map(str::to_owned));
         self.until.send_replace(until);
         let leads = is_ahead(until);
         if leads != self.led {
@@ -227,7 +256,8 @@ impl Campaign {
     }
 
     async fn give_up(&mut self) {
-        let released = self.election.release(now());
+        let own = self.notes.borrow().clone();
+        let released = self.election.release(now(), own);
         self.until.send_replace(None);
         self.leads.set(0);
         let Some(lease) = released else { return };

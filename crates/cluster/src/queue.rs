@@ -21,6 +21,8 @@ mod backlog;
 pub struct Queue<K> {
     backlog: Mutex<Backlog<K>>,
     changed: Notify,
+    /// Told when nothing is left to do.
+    idle: Notify,
     metrics: Metrics,
 }
 
@@ -58,7 +60,8 @@ impl<K: Clone + Debug + Eq + Hash + Ord> Queue<K> {
             "Changes that were not taken in because the queue was full",
             metrics.refused.clone(),
         );
-        Self { backlog: Mutex::new(Backlog::new(limits)), changed: Notify::new(), metrics }
+        let (changed, idle) = (Notify::new(), Notify::new());
+        Self { backlog: Mutex::new(Backlog::new(limits)), changed, idle, metrics }
     }
 
     /// The object changed: it is to be worked at, soon even if it was parked. Not for changes that the
@@ -114,12 +117,29 @@ impl<K: Clone + Debug + Eq + Hash + Ord> Queue<K> {
         fate
     }
 
+    /// Waits until nothing is left to do; what is parked is given up.
+    pub async fn until_idle(&self) {
+        loop {
+            let idle = self.idle.notified();
+            let (depth, parked) = self.sizes();
+            if depth == parked {
+                return;
+            }
+            idle.await;
+        }
+    }
+
+    fn sizes(&self) -> (usize, usize) {
+        let backlog = self.lock();
+        (backlog.len(), backlog.parked())
+    }
+
     /// Lets a worker look at the backlog, which changed.
     fn wake(&self) {
-        let (depth, parked) = {
-            let backlog = self.lock();
-            (backlog.len(), backlog.parked())
-        };
+        let (depth, parked) = self.sizes();
+        if depth == parked {
+            self.idle.notify_waiters();
+        }
         self.metrics.depth.set(depth.try_into().unwrap_or(i64::MAX));
         self.metrics.parked.set(parked.try_into().unwrap_or(i64::MAX));
         self.changed.notify_one();

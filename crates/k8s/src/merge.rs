@@ -77,6 +77,7 @@ pub fn merge(
         selector,
         uncovered,
         suggestions: status::suggestions(known.suggestions, suggestions, &rules, &after),
+        learned_until: known.learned_until,
         learned_since: earlier(known.learned_since, fresh.learned_since.and_then(render::time)),
         last_new_rule: last_new_rule(&rules).or(known.last_new_rule),
         gaps: status::gaps(known.gaps, render::gaps(fresh)),
@@ -165,6 +166,7 @@ pub fn forget(stored: &WorkloadNetworkPolicyProposal) -> WorkloadNetworkPolicyPr
     status.gaps.clear();
     status.suggestions.clear();
     status.learned_since = None;
+    status.learned_until = None;
     status.last_new_rule = None;
     proposal
 }

@@ -82,7 +82,7 @@ pub enum Party {
 }
 
 /// A workload's selector and where it comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WorkloadSelector {
     /// The selector; never empty.
     pub selector: Selector,
@@ -93,7 +93,7 @@ pub struct WorkloadSelector {
 }
 
 /// Where a selector comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SelectorOrigin {
     /// The workload's object.
     Object,

@@ -13,6 +13,10 @@ use crate::identity::{Workload, WorkloadSelector};
 use crate::observation::{Direction, NodeState, PolicyRef};
 use crate::time::Timestamp;
 
+mod count;
+
+pub use count::Counts;
+
 /// Everything that was learned. Byte for byte the same for the same observations in any order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -69,7 +73,7 @@ pub struct SeenEdge {
 }
 
 /// One end of an edge, as policies see it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SeenEnd {
     /// Who it is.
     pub peer: Peer,
@@ -152,7 +156,7 @@ pub struct Evidence {
 }
 
 /// Where a rule comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Provenance {
     /// Connections were seen.
     Observed,

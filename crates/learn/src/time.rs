@@ -14,6 +14,12 @@ impl Timestamp {
         Self(seconds.saturating_mul(1_000_000_000))
     }
 
+    /// The point that lies `duration` before.
+    #[must_use]
+    pub fn minus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(duration.as_nanos().try_into().unwrap_or(i64::MAX)))
+    }
+
     /// The time that lies between two points, whichever comes first.
     pub const fn distance(self, other: Self) -> Duration {
         Duration::from_nanos(self.0.abs_diff(other.0))

@@ -8,7 +8,7 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use tokio::time::Instant;
 
-use super::{Candidacy, Timing};
+use super::{Candidacy, FirstNote, Timing};
 
 #[cfg(test)]
 mod tests;
@@ -18,6 +18,7 @@ pub(super) struct Election {
     metadata: ObjectMeta,
     identity: String,
     timing: Timing,
+    first: Option<FirstNote>,
     /// The record as it was last seen, and since when it has been the same.
     seen: Option<(Lease, Instant)>,
     /// Whether nothing was asked of the server since, so that the record may still be this one.
@@ -49,6 +50,7 @@ impl Election {
             metadata,
             identity: candidacy.identity.clone(),
             timing: candidacy.timing,
+            first: candidacy.note.clone(),
             seen: None,
             is_known: false,
             until: None,
@@ -76,12 +78,14 @@ impl Election {
         }
     }
 
-    /// What to write now. Until that is known to be written, the record is not known.
-    pub(super) fn wish(&mut self, now: Instant, wall: Timestamp) -> Wish {
+    /// What to write now, with `own` noted by who leads already. Until that is known to be written, the record is not
+    /// known.
+    pub(super) fn wish(&mut self, now: Instant, wall: Timestamp, own: Option<String>) -> Wish {
         self.is_known = false;
         let Some((lease, since)) = &self.seen else {
             let spec = self.record(&LeaseSpec::default(), wall);
-            return Wish::Create(Lease { metadata: self.metadata.clone(), spec: Some(spec) });
+            let metadata = self.noting(self.metadata.clone(), None);
+            return Wish::Create(Lease { metadata, spec: Some(spec) });
         };
         let spec = lease.spec.clone().unwrap_or_default();
         let is_free = holder(&spec).is_empty() || self.is_holder();
@@ -89,7 +93,26 @@ impl Election {
             return Wish::Wait;
         }
         let spec = Some(self.record(&spec, wall));
-        Wish::Replace(Lease { metadata: lease.metadata.clone(), spec })
+        // What another noted counts for who takes over.
+        let own = own.filter(|_| self.is_holder());
+        Wish::Replace(Lease { metadata: self.noting(lease.metadata.clone(), own), spec })
+    }
+
+    /// What is noted in the record as it was last seen.
+    pub(super) fn note(&self) -> Option<&str> {
+        let (lease, _) = self.seen.as_ref()?;
+        let annotations = lease.metadata.annotations.as_ref()?;
+        annotations.get(self.first.as_ref()?.key).map(String::as_str)
+    }
+
+    /// The metadata with `own` as the note, or what stands there if it is understood.
+    fn noting(&self, mut metadata: ObjectMeta, own: Option<String>) -> ObjectMeta {
+        let Some(first) = &self.first else { return metadata };
+        let annotations = metadata.annotations.get_or_insert_default();
+        let known = annotations.get(first.key).filter(|one| one.starts_with(&first.topic));
+        let text = own.or(known.cloned()).unwrap_or_else(|| first.text.clone());
+        annotations.insert(first.key.to_owned(), text);
+        metadata
     }
 
     /// The record was written as wished, by a request that was sent no earlier than `asked`.
@@ -104,7 +127,7 @@ impl Election {
     }
 
     /// Leads no more. The record that says so, if this replica holds it: it may be taken at once.
-    pub(super) fn release(&mut self, wall: Timestamp) -> Option<Lease> {
+    pub(super) fn release(&mut self, wall: Timestamp, own: Option<String>) -> Option<Lease> {
         self.until.take()?;
         let (lease, _) = self.seen.as_ref()?;
         let spec = LeaseSpec {
@@ -113,7 +136,8 @@ impl Election {
             renew_time: Some(MicroTime(wall)),
             ..lease.spec.clone()?
         };
-        Some(Lease { metadata: lease.metadata.clone(), spec: Some(spec) })
+        let metadata = self.noting(lease.metadata.clone(), own);
+        Some(Lease { metadata, spec: Some(spec) })
     }
 
     fn is_holder(&self) -> bool {

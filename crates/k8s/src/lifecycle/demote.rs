@@ -89,6 +89,7 @@ fn status(status: &WorkloadNetworkPolicyStatus) -> WorkloadNetworkPolicyProposal
         rules: status.rules.clone(),
         uncovered: status.uncovered.clone(),
         learned_since: status.learned_since.clone(),
+        learned_until: status.learned_until.clone(),
         last_new_rule: status.last_new_rule.clone(),
         gaps: status.gaps.clone(),
         ..WorkloadNetworkPolicyProposalStatus::default()

@@ -149,6 +149,7 @@ fn status(proposal: &WorkloadNetworkPolicyProposal) -> Option<WorkloadNetworkPol
         rules: status.rules.clone(),
         uncovered: status.uncovered.clone(),
         learned_since: status.learned_since.clone(),
+        learned_until: status.learned_until.clone(),
         last_new_rule: status.last_new_rule.clone(),
         gaps: status.gaps.clone(),
         ..WorkloadNetworkPolicyStatus::default()

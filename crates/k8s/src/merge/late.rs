@@ -75,6 +75,7 @@ fn take_rest(own: &mut WorkloadNetworkPolicyStatus, late: WorkloadNetworkPolicyP
     own.conditions = condition::set(&known, new, |_| false);
     own.selector = own.selector.take().or(late.selector);
     own.learned_since = earlier(own.learned_since.take(), late.learned_since);
+    own.learned_until = own.learned_until.take().max(late.learned_until);
     own.last_new_rule = own.last_new_rule.take().or(late.last_new_rule);
     own.gaps = status::gaps(std::mem::take(&mut own.gaps), late.gaps);
 }

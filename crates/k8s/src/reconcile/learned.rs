@@ -1,7 +1,9 @@
 //! What was learned of a workload, into the object that holds it.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime};
 use netenf_api::{
-    RuleEvidence, UncoveredPeer, Violation, WorkloadNetworkPolicy, WorkloadNetworkPolicyProposal,
+    Gap, RuleEvidence, UncoveredPeer, Violation, WorkloadNetworkPolicy,
+    WorkloadNetworkPolicyProposal,
 };
 use netenf_learn as learn;
 use netenf_learn::Caps;
@@ -19,9 +21,9 @@ pub struct Learned<'a> {
     pub proposal: Option<&'a WorkloadNetworkPolicyProposal>,
     /// The stored policy of that name.
     pub policy: Option<&'a WorkloadNetworkPolicy>,
-    /// What was learned since the last flush.
-    pub fresh: &'a Fresh,
-    /// What the policy denies of that.
+    /// What was learned since the last write; `None` where only violations are told.
+    pub fresh: Option<&'a Fresh>,
+    /// What the policy was found to deny since then.
     pub denied: Vec<Violation>,
     /// Limits.
     pub caps: Caps,
@@ -46,28 +48,45 @@ pub fn learned(facts: &Learned<'_>) -> (News, Vec<Step>) {
     let is_left = |proposal, policy| is_leftover(proposal, policy);
     let proposal = facts.proposal.filter(|one| !facts.policy.is_some_and(|own| is_left(one, own)));
     let (mut news, mut steps) = (News::Nothing, Vec::new());
-    match (proposal, facts.policy) {
-        (None, None) => return (News::Rules, creation(facts)),
-        (Some(stored), _) if stored.metadata.deletion_timestamp.is_none() => {
-            let merged = merge(stored, facts.fresh, &facts.caps, facts.last);
+    match (proposal, facts.policy, facts.fresh) {
+        (None, None, fresh) => return creation(fresh, facts.last),
+        (Some(stored), _, Some(fresh)) if stored.metadata.deletion_timestamp.is_none() => {
+            let mut merged = merge(stored, fresh, &facts.caps, facts.last);
             news = news.max(of_proposal(stored, &merged));
+            if merged != *stored {
+                note_until(&mut merged.status.get_or_insert_default().learned_until, facts.last);
+            }
             steps.extend(proposal_steps(stored, merged));
         }
-        (Some(_) | None, _) => {}
+        _ => {}
     }
     if let Some(stored) = facts.policy.filter(|one| one.metadata.deletion_timestamp.is_none()) {
-        let merged = seen(facts, stored);
+        let mut merged = seen(facts, stored);
         news = news.max(of_policy(stored, &merged));
         if merged != *stored {
+            note_until(&mut merged.status.get_or_insert_default().learned_until, facts.last);
             steps.push(Step::ReplaceStatus(Resource::from(merged)));
         }
     }
     (news, steps)
 }
 
-fn creation(facts: &Learned<'_>) -> Vec<Step> {
-    let created = Resource::from(render::proposal(facts.fresh, facts.last));
-    vec![Step::Create(Document::Ours(created.clone())), Step::ReplaceStatus(created)]
+/// What nothing was seen of since the object was deleted does not come back with the next flow.
+fn creation(fresh: Option<&Fresh>, last: Option<learn::Timestamp>) -> (News, Vec<Step>) {
+    let Some(fresh) = fresh.cloned().and_then(Fresh::seen) else {
+        return (News::Nothing, Vec::new());
+    };
+    let mut created = render::proposal(&fresh, last);
+    note_until(&mut created.status.get_or_insert_default().learned_until, last);
+    let created = Resource::from(created);
+    let steps = vec![Step::Create(Document::Ours(created.clone())), Step::ReplaceStatus(created)];
+    (News::Rules, steps)
+}
+
+/// Everything up to `last` is counted. The API holds microseconds; a part of one counts as seen.
+fn note_until(until: &mut Option<MicroTime>, last: Option<learn::Timestamp>) {
+    let time = last.and_then(|time| jiff::Timestamp::from_nanosecond(time.0.into()).ok());
+    *until = until.take().max(time.map(MicroTime));
 }
 
 /// The rules first: evidence of a rule that is not there says that a person took it out.
@@ -86,8 +105,11 @@ fn proposal_steps(
 }
 
 fn seen(facts: &Learned<'_>, stored: &WorkloadNetworkPolicy) -> WorkloadNetworkPolicy {
-    let (fresh, denied) = (facts.fresh, &facts.denied);
-    let mut merged = merge_uncovered(stored, fresh, denied, &facts.caps, facts.last);
+    let denied = &facts.denied;
+    let mut merged = match facts.fresh {
+        Some(fresh) => merge_uncovered(stored, fresh, denied, &facts.caps, facts.last),
+        None => stored.clone(),
+    };
     if !denied.is_empty() {
         monitor::record(&mut merged, denied.clone());
     }
@@ -102,6 +124,7 @@ fn of_proposal(
         let mut proposal = proposal.clone();
         if let Some(status) = &mut proposal.status {
             forget_counts(&mut status.rules, &mut status.uncovered);
+            forget_numbers(&mut status.conditions, &mut status.gaps);
         }
         proposal
     };
@@ -113,6 +136,7 @@ fn of_policy(stored: &WorkloadNetworkPolicy, merged: &WorkloadNetworkPolicy) -> 
         let mut policy = policy.clone();
         if let Some(status) = &mut policy.status {
             forget_counts(&mut status.rules, &mut status.uncovered);
+            forget_numbers(&mut status.conditions, &mut status.gaps);
             status.violation_count = 0;
             let known = status.acknowledged_violations.iter_mut().map(|one| &mut one.violation);
             for violation in status.violations.iter_mut().chain(known) {
@@ -134,6 +158,16 @@ fn news<T: PartialEq>(stored: &T, merged: &T, without_counts: impl Fn(&T) -> T) 
         News::Counts
     } else {
         News::Rules
+    }
+}
+
+/// What conditions and gaps count is no news either.
+fn forget_numbers(conditions: &mut [Condition], gaps: &mut [Gap]) {
+    for condition in conditions {
+        condition.message.retain(|letter| !letter.is_ascii_digit());
+    }
+    for gap in gaps {
+        (gap.lost, gap.until) = (None, None);
     }
 }
 

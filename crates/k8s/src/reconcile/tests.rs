@@ -113,7 +113,7 @@ fn plan(server: &Server, controller: Controller) -> Vec<Step> {
             let facts = Learned {
                 proposal: stored.as_ref(),
                 policy: own.as_ref(),
-                fresh: &fresh(&format!("db:{port}")),
+                fresh: Some(&fresh(&format!("db:{port}"))),
                 denied: Vec::new(),
                 caps: Caps::default(),
                 last: Some(Timestamp::from_seconds(200)),

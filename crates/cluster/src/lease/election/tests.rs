@@ -7,7 +7,9 @@ use rstest::rstest;
 use tokio::time::Instant;
 
 use super::{Election, Wish};
-use crate::lease::{Candidacy, Timing};
+use crate::lease::{Candidacy, FirstNote, Timing};
+
+const NOTE: &str = "example.org/note";
 
 fn election(identity: &str) -> Election {
     Election::new(&Candidacy {
@@ -15,6 +17,7 @@ fn election(identity: &str) -> Election {
         name: "controller".to_owned(),
         identity: identity.to_owned(),
         timing: Timing::default(),
+        note: Some(FirstNote { key: NOTE, text: "mine 0".to_owned(), topic: "mine ".to_owned() }),
     })
 }
 
@@ -67,7 +70,7 @@ fn the_record_is_asked_for(
     election.saw(record.clone(), start);
     let now = start + seconds(unchanged_for);
     election.saw(record, now);
-    assert_eq!(wished(election.wish(now, wall(100))), expected);
+    assert_eq!(wished(election.wish(now, wall(100), None)), expected);
     assert_eq!(election.until(), None);
 }
 
@@ -77,7 +80,7 @@ fn a_record_that_is_renewed_is_not_taken_over() {
     for round in 0..10 {
         now += seconds(14);
         election.saw(Some(lease("b", round)), now);
-        assert_eq!(election.wish(now, wall(0)), Wish::Wait);
+        assert_eq!(election.wish(now, wall(0), None), Wish::Wait);
     }
 }
 
@@ -85,7 +88,7 @@ fn a_record_that_is_renewed_is_not_taken_over() {
 fn a_leader_counts_from_before_its_request_and_needs_not_look() {
     let (mut election, asked) = (election("a"), Instant::now());
     election.saw(None, asked);
-    let Wish::Create(record) = election.wish(asked, wall(0)) else { panic!("it is created") };
+    let Wish::Create(record) = election.wish(asked, wall(0), None) else { panic!("it is created") };
     assert!(election.needs_to_look(asked), "an answer may never come");
 
     election.won(record, asked);
@@ -99,17 +102,17 @@ fn a_leader_that_sees_another_holder_stops() {
     let (mut election, now) = (election("a"), Instant::now());
     election.won(lease("a", 0), now);
     election.saw(Some(lease("b", 1)), now);
-    assert_eq!((election.until(), election.release(wall(2))), (None, None));
+    assert_eq!((election.until(), election.release(wall(2), None)), (None, None));
 }
 
 #[test]
 fn what_is_given_up_may_be_taken_at_once() {
     let (mut a, mut b, now) = (election("a"), election("b"), Instant::now());
     a.won(lease("a", 0), now);
-    let given_up = a.release(wall(5)).unwrap();
+    let given_up = a.release(wall(5), None).unwrap();
     assert_eq!(a.until(), None);
     b.saw(Some(given_up), now);
-    assert_eq!(wished(b.wish(now, wall(6))), Some(spec("b", 6, 6, 2)));
+    assert_eq!(wished(b.wish(now, wall(6), None)), Some(spec("b", 6, 6, 2)));
 }
 
 /// Two replicas and a server that answers late or not at all, in every order of a small world: the one
@@ -123,17 +126,49 @@ fn no_two_lead_at_once(
     let (mut a, mut b, start) = (election("a"), election("b"), Instant::now());
     // `a` asks at the start; the server writes its record at once, and the answer takes its time.
     a.saw(None, start);
-    let record = Lease { spec: wished(a.wish(start, wall(0))), ..Lease::default() };
+    let record = Lease { spec: wished(a.wish(start, wall(0), None)), ..Lease::default() };
     a.won(record.clone(), start);
     let a_leads = (start + seconds(answer_of_a))..a.until().unwrap();
 
     let mut now = start + seconds(look_of_b);
     b.saw(Some(record.clone()), now);
-    while b.wish(now, wall(0)) == Wish::Wait {
+    while b.wish(now, wall(0), None) == Wish::Wait {
         now += seconds(2);
         b.saw(Some(record.clone()), now);
     }
     b.won(record, now);
     let b_leads = (now + seconds(answer_of_b))..b.until().unwrap();
     assert!(a_leads.end <= b_leads.start, "{a_leads:?} {b_leads:?}");
+}
+
+fn note_of(wish: &Wish) -> Option<&str> {
+    let (Wish::Create(lease) | Wish::Replace(lease)) = wish else { return None };
+    lease.metadata.annotations.as_ref()?.get(NOTE).map(String::as_str)
+}
+
+/// A leader's own note goes with each renewal; who takes over keeps what the leader before noted, whatever it had
+/// noted when it led itself; what is not understood is begun anew.
+#[test]
+fn a_note_passes_from_leader_to_leader() {
+    let now = Instant::now();
+    let mut a = election("a");
+    let created = a.wish(now, wall(0), Some("mine 9".to_owned()));
+    assert_eq!(note_of(&created), Some("mine 0"));
+    let Wish::Create(lease) = created else { panic!("it is created") };
+    a.won(lease, now);
+    let renewed = a.wish(now, wall(1), Some("mine 9".to_owned()));
+    assert_eq!(note_of(&renewed), Some("mine 9"));
+    let Wish::Replace(lease) = renewed else { panic!("it is renewed") };
+    a.won(lease, now);
+    assert_eq!(a.note(), Some("mine 9"));
+    let given_up = a.release(wall(2), Some("mine 12".to_owned())).unwrap();
+
+    let mut b = election("b");
+    b.saw(Some(given_up.clone()), now);
+    assert_eq!(note_of(&b.wish(now, wall(3), Some("mine 3".to_owned()))), Some("mine 12"));
+
+    let mut other = given_up;
+    other.metadata.annotations.as_mut().unwrap().insert(NOTE.to_owned(), "another 7".to_owned());
+    b.saw(Some(other), now);
+    assert_eq!(note_of(&b.wish(now, wall(4), None)), Some("mine 0"));
 }

@@ -29,6 +29,7 @@ fn outcome(
     fresh: &Fresh,
 ) -> (News, Vec<Step>) {
     let last = Some(Timestamp::from_seconds(200));
+    let fresh = Some(fresh);
     learned(&Learned { proposal, policy, fresh, denied: Vec::new(), caps: Caps::default(), last })
 }
 
@@ -76,7 +77,7 @@ fn what_a_policy_denies_is_recorded_in_its_status() {
     let facts = Learned {
         proposal: None,
         policy: Some(&policy),
-        fresh: &fresh,
+        fresh: Some(&fresh),
         denied: denied.clone(),
         caps: Caps::default(),
         last,
