@@ -255,9 +255,8 @@ impl Reconciler {
         let event = event::Event {
             type_: kind,
             reason: event.reason.to_string(),
-            note: Some(event.message),
+            note: event.message,
             action: "Reconcile".to_owned(),
-            secondary: None,
         };
         self.events.publish(event, about);
     }

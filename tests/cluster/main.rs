@@ -4,6 +4,7 @@
 
 mod agent;
 mod definition;
+mod event;
 mod lease;
 mod life;
 mod lifecycle;

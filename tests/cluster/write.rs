@@ -1,18 +1,15 @@
 //! What the server says to our writes.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use netenf_api::WorkloadNetworkPolicy;
 use netenf_cluster::apply::{Cause, Ownership, WriteError, Writer};
-use netenf_cluster::event::{Event, EventType, Events};
 use netenf_testkit::control_plane::{Client, ControlPlane};
 use prometheus_client::registry::Registry;
 use serde_json::json;
 
-use crate::{admin, apply, connect, create_namespace, eventually};
+use crate::{admin, apply, connect, create_namespace};
 
 async fn writer(client: &Client) -> Writer {
     Writer::new(connect(client).await, &mut Registry::default())
@@ -142,35 +139,4 @@ async fn who_may_not_write_is_told_what_is_missing() {
          \"system:serviceaccount:kube-public:default\" cannot create resource \"workloadnetworkpolicies\" in \
          API group \"networkenforcer.kubewarden.io\" in the namespace \"default\""
     );
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn equal_events_are_one_with_a_count() {
-    create_namespace("events");
-    let client = connect(admin()).await;
-    let events = Events::start(client, "one".to_owned(), &mut Registry::default());
-    let object = ObjectReference {
-        api_version: Some("networkenforcer.kubewarden.io/v1alpha1".to_owned()),
-        kind: Some("WorkloadNetworkPolicy".to_owned()),
-        namespace: Some("events".to_owned()),
-        name: Some("web".to_owned()),
-        ..ObjectReference::default()
-    };
-    for _ in 0..3 {
-        let event = Event {
-            type_: EventType::Warning,
-            reason: "Conflict".to_owned(),
-            note: Some("a long note: ".repeat(100)),
-            action: "Enforce".to_owned(),
-            secondary: None,
-        };
-        events.publish(event, object.clone());
-    }
-    let path = "{range .items[*]}{.type} {.reason} {.regarding.name} {.series.count} {.reportingInstance};{end}";
-    let told = || {
-        let output = format!("-o=jsonpath={path}");
-        admin().kubectl(&["get", "events.events.k8s.io", "-n=events", &output]).unwrap()
-    };
-    let expected = "Warning Conflict web 3 one;";
-    eventually(Duration::from_mins(1), "the Events are one", || told() == expected).await;
 }
