@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use netenf_api::Backend;
+use netenf_k8s::enforcer;
 use netenf_learn::{Caps, Config, Scope};
 
 use crate::address::Address;
@@ -111,6 +112,17 @@ impl Controller {
     /// How often violations are written.
     pub(crate) fn status_interval(&self) -> Duration {
         self.wnp_status_update_interval
+    }
+
+    /// The provider, where it enforces policies as well.
+    pub(crate) fn enforcing_provider(&self) -> Option<enforcer::Provider> {
+        match self.provider.provider_name? {
+            ProviderName::Istio => Some(enforcer::Provider::Istio),
+            ProviderName::Calico => Some(enforcer::Provider::Calico),
+            ProviderName::Cilium => Some(enforcer::Provider::Cilium),
+            ProviderName::Node => Some(enforcer::Provider::Node),
+            ProviderName::Replay => None,
+        }
     }
 
     /// How often changed proposals are written.

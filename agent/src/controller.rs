@@ -14,6 +14,7 @@ use netenf_learn::Timestamp;
 use tokio::sync::{mpsc, watch};
 use tokio::time::interval;
 
+use crate::enforcement::Enforcement;
 use crate::reconciler::Shared;
 use crate::stored::Name;
 
@@ -24,12 +25,20 @@ const SWEEP: Duration = Duration::from_mins(1);
 const RESYNC: Duration = Duration::from_mins(10);
 
 /// The kinds that reconciling decides by.
-const DECIDING: [Kind; 4] =
-    [Kind::Proposal, Kind::Policy, Kind::NetworkPolicy, Kind::AuthorizationPolicy];
+const DECIDING: [Kind; 6] = [
+    Kind::Proposal,
+    Kind::Policy,
+    Kind::NetworkPolicy,
+    Kind::AuthorizationPolicy,
+    // They tell what enforces.
+    Kind::DaemonSet,
+    Kind::Node,
+];
 
 /// What the loop holds.
 pub(crate) struct Controller {
     index: Arc<RwLock<Index>>,
+    enforcement: Arc<Enforcement>,
     changes: mpsc::Receiver<Change>,
     /// Kinds that were not listed yet.
     pending: watch::Sender<BTreeSet<Kind>>,
@@ -45,11 +54,12 @@ impl Controller {
     pub(crate) fn new(
         changes: mpsc::Receiver<Change>,
         leadership: Leadership,
-        index: Arc<RwLock<Index>>,
+        enforcement: Arc<Enforcement>,
         (stored, queue): (Shared, Arc<Queue<Name>>),
     ) -> (Self, watch::Receiver<BTreeSet<Kind>>) {
         let (pending, waiting) = watch::channel(Kind::ALL.into());
-        (Self { index, changes, pending, leadership, stored, queue }, waiting)
+        let index = Arc::clone(&enforcement.index);
+        (Self { index, enforcement, changes, pending, leadership, stored, queue }, waiting)
     }
 
     /// Runs until `shutdown`, or until nothing can change any more.
@@ -108,7 +118,9 @@ impl Controller {
         self.enqueue(Some(&change));
         let was_waiting = self.pending.borrow().iter().any(|kind| DECIDING.contains(kind));
         self.apply(change, at);
-        if was_waiting && !self.pending.borrow().iter().any(|kind| DECIDING.contains(kind)) {
+        let is_known =
+            was_waiting && !self.pending.borrow().iter().any(|kind| DECIDING.contains(kind));
+        if self.enforcement.has_changed() || is_known {
             self.enqueue(None);
         }
     }

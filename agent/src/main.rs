@@ -13,6 +13,7 @@ mod arguments;
 mod controller;
 mod counts;
 mod duration;
+mod enforcement;
 mod judging;
 mod learning;
 mod ledger;

@@ -15,12 +15,14 @@ use netenf_cluster::apply::{Cause, Verb, WriteError, Writer, Written};
 use netenf_cluster::event::{self, EventType, Events};
 use netenf_cluster::lease::Leadership;
 use netenf_cluster::queue::{Fate, Outcome, Queue};
+use netenf_k8s::Enforcer;
 use netenf_k8s::lifecycle::Resource;
-use netenf_k8s::reconcile::{self, Document, Enforcer, EventKind, News, Step};
+use netenf_k8s::reconcile::{self, Document, EventKind, News, Step};
 use netenf_k8s::render::{Native, NativeKind};
 use netenf_learn::Caps;
 use serde::de::DeserializeOwned;
 
+use crate::enforcement::Enforcement;
 use crate::ledger::{self, Draft};
 use crate::stored::{Name, Stored};
 
@@ -42,6 +44,7 @@ pub(crate) struct Reconciler {
     pub(crate) events: Events,
     pub(crate) leadership: Leadership,
     pub(crate) backend: Backend,
+    pub(crate) enforcement: Arc<Enforcement>,
     /// What the API server said when it refused a name's last write for good.
     pub(crate) refused: Arc<Mutex<HashMap<Name, String>>>,
 }
@@ -95,16 +98,17 @@ impl Reconciler {
     /// What is to be done: what was learned first, then promotion, acknowledgements, and the native object and
     /// the status.
     fn plan(&self, name: &Name) -> Plan {
+        let enforcer = self.enforcement.now();
         let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(plan) = learned(&mut stored, name) {
             return plan;
         }
-        let steps = self.asked(&stored, name);
+        let steps = self.asked(&stored, name, enforcer);
         Plan { steps, draft: None }
     }
 
     /// What a person asked for.
-    fn asked(&self, stored: &Stored, name: &Name) -> Vec<Step> {
+    fn asked(&self, stored: &Stored, name: &Name, enforcer: Enforcer) -> Vec<Step> {
         let (proposal, policy) = (stored.proposals.get(name), stored.policies.get(name));
         let (now, refused) = (now(), self.refused().get(name).cloned());
         let refused = refused.as_deref();
@@ -128,7 +132,7 @@ impl Reconciler {
             policy,
             native: stored.native(kind, name),
             backend: self.backend,
-            enforcer: Enforcer::Unknown,
+            enforcer,
             refused,
             now: &now,
         })

@@ -1,6 +1,6 @@
 //! Joins the parts of the controller, and takes them apart again.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -12,6 +12,7 @@ use netenf_cluster::lease::{Candidacy, Elector, FirstNote, Leadership, Timing};
 use netenf_cluster::pulse;
 use netenf_cluster::queue::{Limits, Queue};
 use netenf_cluster::watch::Watches;
+use netenf_k8s::{Enforcer, Index};
 use prometheus_client::registry::Registry;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -21,6 +22,7 @@ use tokio::time::timeout;
 use crate::arguments;
 use crate::controller::Controller;
 use crate::counts::Counts;
+use crate::enforcement::Enforcement;
 use crate::learning::Learning;
 use crate::readiness::Readiness;
 use crate::reconciler::{Reconciler, Shared};
@@ -116,6 +118,13 @@ fn start(
     let stored = Shared::default();
     let queue = Arc::new(Queue::new(Limits::default(), registry));
     let instance = arguments.pod_name.clone().unwrap_or_else(|| "netenf-agent".to_owned());
+    let index: Arc<RwLock<Index>> = Arc::default();
+    let enforcement = Arc::new(Enforcement {
+        index: Arc::clone(&index),
+        provider: arguments.enforcing_provider(),
+        backend: arguments.backend(),
+        last: Mutex::new(Enforcer::Unknown),
+    });
     let reconciler = Reconciler {
         stored: stored.clone(),
         queue: queue.clone(),
@@ -123,16 +132,16 @@ fn start(
         events: Events::start(client.clone(), instance, registry),
         leadership: leadership.clone(),
         backend: arguments.backend(),
+        enforcement: Arc::clone(&enforcement),
         refused: Arc::default(),
     };
     let mut tasks = watches.tasks;
     for _ in 0..WORKERS {
         tasks.spawn(reconciler.clone().run());
     }
-    let index = Arc::default();
     let shared = (stored.clone(), queue.clone());
     let (controller, pending) =
-        Controller::new(watches.changes, leadership.clone(), Arc::clone(&index), shared);
+        Controller::new(watches.changes, leadership.clone(), enforcement, shared);
     let (states, state) = watch::channel(State::default());
     let (stop, stopped) = watch::channel(false);
     let counts = Counts::new(registry);

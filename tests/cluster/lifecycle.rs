@@ -1,74 +1,10 @@
 //! What a person does with kubectl alone, and what the agent makes of it.
 
-use std::time::Duration;
-
-use netenf_testkit::control_plane::Client;
-use netenf_testkit::deadline::within;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::agent::{Agent, account};
+use crate::person::{Person, proposal};
 use crate::plane;
-
-const SOON: Duration = Duration::from_mins(1);
-
-/// A proposal as learning writes it.
-fn proposal(name: &str) -> Value {
-    json!({
-        "apiVersion": "networkenforcer.kubewarden.io/v1alpha1", "kind": "WorkloadNetworkPolicyProposal",
-        "metadata": {"name": name, "namespace": "shop"},
-        "spec": {
-            "backend": "kubernetes", "targetRef": {"kind": "Deployment", "name": "web"}, "direction": "Egress",
-            "kubernetes": {
-                "podSelector": {"matchLabels": {"app": "web"}}, "policyTypes": ["Egress"],
-                "egress": [{
-                    "to": [{
-                        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "shop"}},
-                        "podSelector": {"matchLabels": {"app": "db"}},
-                    }],
-                    "ports": [{"protocol": "TCP", "port": 5432}],
-                }],
-            },
-        },
-    })
-}
-
-/// A person in the namespace `shop`.
-struct Person<'a>(&'a Client);
-
-impl Person<'_> {
-    fn apply(&self, object: &Value) {
-        self.0.kubectl_reading(&object.to_string(), &["apply", "-f", "-"]).unwrap();
-    }
-
-    fn run(&self, words: &str) -> String {
-        let words: Vec<&str> = words.split(' ').chain(["-n", "shop"]).collect();
-        self.0.kubectl(&words).unwrap()
-    }
-
-    /// The object; `None` if it is not there.
-    fn get(&self, object: &str) -> Option<Value> {
-        let text = self.run(&format!("get {object} -o json --ignore-not-found"));
-        serde_json::from_str(&text).ok()
-    }
-
-    #[track_caller]
-    fn wait(&self, what: &str, holds: impl Fn(&Self) -> bool) {
-        within(SOON, what, || Ok(holds(self).then_some(()))).unwrap();
-    }
-
-    /// Status and reason of a condition.
-    fn condition(&self, object: &str, kind: &str) -> Option<(String, String)> {
-        let object = self.get(object)?;
-        let all = object.pointer("/status/conditions")?.as_array()?.clone();
-        let one = all.into_iter().find(|one| one["type"] == kind)?;
-        let text = |field: &str| one[field].as_str().unwrap_or_default().to_owned();
-        Some((text("status"), text("reason")))
-    }
-
-    fn is(&self, object: &str, kind: &str, status: &str, reason: &str) -> bool {
-        self.condition(object, kind) == Some((status.to_owned(), reason.to_owned()))
-    }
-}
 
 /// From a proposal to a native object and back (enforcer.md 13).
 #[test]
@@ -76,7 +12,7 @@ fn a_person_promotes_protects_and_demotes_with_kubectl_alone() {
     let plane = plane();
     let agent = Agent::start(&account(&plane), "one");
     plane.admin().kubectl(&["create", "namespace", "shop"]).unwrap();
-    let person = Person(plane.admin());
+    let person = Person::new(plane.admin(), "shop");
     let (name, policy) = ("deployment-web-egress", "wnp/deployment-web-egress");
     let native = "networkpolicy/deployment-web-egress";
 
@@ -114,7 +50,7 @@ fn a_foreign_object_is_a_conflict_until_it_goes() {
     let plane = plane();
     let _agent = Agent::start(&account(&plane), "one");
     plane.admin().kubectl(&["create", "namespace", "shop"]).unwrap();
-    let person = Person(plane.admin());
+    let person = Person::new(plane.admin(), "shop");
     let foreign = json!({
         "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
         "metadata": {"name": "deployment-web-egress", "namespace": "shop"}, "spec": {"podSelector": {}},
@@ -144,7 +80,7 @@ fn a_wrong_word_is_told_and_stops_no_other_proposal() {
     let plane = plane();
     let _agent = Agent::start(&account(&plane), "one");
     plane.admin().kubectl(&["create", "namespace", "shop"]).unwrap();
-    let person = Person(plane.admin());
+    let person = Person::new(plane.admin(), "shop");
     for name in ["deployment-bad-egress", "deployment-good-egress"] {
         person.apply(&proposal(name));
     }
@@ -172,7 +108,7 @@ fn a_recording_becomes_proposals_that_kubectl_promotes() {
     let endpoint = format!("--provider-endpoint={recording}");
     let replay = ["--provider-name=replay", &endpoint, "--learning-flush-interval=1h"];
     let agent = Agent::start_with(&account, "one", &replay);
-    let person = Person(plane.admin());
+    let person = Person::new(plane.admin(), "shop");
     person.wait("all proposals are written", |it| {
         agent.has_learned() && it.get("wnpp/deployment-web-egress").is_some()
     });

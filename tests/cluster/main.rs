@@ -4,10 +4,12 @@
 
 mod agent;
 mod definition;
+mod enforcer;
 mod event;
 mod lease;
 mod life;
 mod lifecycle;
+mod person;
 mod server;
 mod watch;
 mod write;

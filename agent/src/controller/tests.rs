@@ -1,16 +1,19 @@
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use netenf_api::Backend;
 use netenf_cluster::Kind;
 use netenf_cluster::lease::Leadership;
 use netenf_cluster::queue::{Limits, Queue};
 use netenf_cluster::watch::{Change, Unreadable};
+use netenf_k8s::Enforcer;
 use netenf_k8s::object::{Object, read};
 use netenf_learn::Timestamp;
 use prometheus_client::registry::Registry;
 use tokio::sync::mpsc;
 
 use super::Controller;
+use crate::enforcement::Enforcement;
 use crate::reconciler::Shared;
 
 fn deployment(name: &str) -> Object {
@@ -24,10 +27,16 @@ fn deployment(name: &str) -> Object {
 /// What becomes of the workloads, change by change.
 #[test]
 fn the_index_holds_what_the_changes_say() {
+    let enforcement = Arc::new(Enforcement {
+        index: Arc::default(),
+        provider: None,
+        backend: Backend::Kubernetes,
+        last: Mutex::new(Enforcer::Unknown),
+    });
     let (controller, pending) = &mut Controller::new(
         mpsc::channel(1).1,
         Leadership::unopposed(),
-        Arc::default(),
+        enforcement,
         (Shared::default(), Arc::new(Queue::new(Limits::default(), &mut Registry::default()))),
     );
     let unreadable = Unreadable {

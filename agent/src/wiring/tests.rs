@@ -78,7 +78,7 @@ fn the_agent_may_write_what_it_reconciles_and_nothing_else() {
     let written = [Kind::Proposal, Kind::Policy, Kind::NetworkPolicy, Kind::AuthorizationPolicy];
     let written = written.map(|kind| kind.resource().to_owned());
     assert_eq!(kinds_with(&["create", "update", "delete"]), written.into());
-    let rest: BTreeSet<String> = [vec!["update"], vec!["create", "patch"]]
+    let rest: BTreeSet<String> = [vec!["update"], vec!["create", "get", "patch"]]
         .iter()
         .flat_map(|verbs| kinds_with(verbs))
         .collect();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use netenf_api::{Mode, WorkloadNetworkPolicy};
 use netenf_k8s::Index;
+use netenf_k8s::enforcer::enforcer;
 use netenf_k8s::lifecycle::{self, Reason, Refusal, Selection as Accepted, WithoutRules, is_named};
 use netenf_k8s::preflight::{self, Facts, Item, Limits, Verdict};
 use netenf_store::{Change, Key, Record, Resource, Stored, Verb};
@@ -182,7 +183,7 @@ impl Args {
             last: state.last.as_ref().map(|time| time.0.as_second()),
             denied: (!edges.is_empty()).then_some(denied.as_slice()),
             cluster_state: &places,
-            enforcer: None,
+            enforcer: enforcer(index, None, object.backend()),
         };
         let mut items = preflight::check(&facts, &self.limits());
         items.extend(rules);

@@ -14,6 +14,7 @@ use netenf_learn::{Timestamp, Workload};
 use netenf_policy::cluster::{self, Phase};
 use netenf_policy::{Labels, Protocol, Selector};
 
+use crate::enforcer::Sighting;
 use crate::object::{Diagnostic, Kind, Object};
 use crate::render::NAMESPACE_NAME;
 
@@ -72,6 +73,8 @@ pub struct Index {
     api_server: BTreeMap<Listing, Vec<PortsAt>>,
     /// Sorted by namespace and name.
     policies: Vec<netenf_policy::NetworkPolicy>,
+    /// What objects say of the network plugin, by kind and name.
+    dataplanes: BTreeMap<(Kind, Key), Sighting>,
     /// Native policies that one of ours of the same name controls.
     controlled_by_ours: BTreeSet<Key>,
     diagnostics: BTreeMap<Key, Vec<Diagnostic>>,
@@ -232,6 +235,11 @@ impl Index {
     /// What could not be understood.
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
         self.diagnostics.values().chain(self.cluster_diagnostics.values()).flatten()
+    }
+
+    /// What its objects say of the network plugin, in the order of their names.
+    pub(crate) fn dataplanes(&self) -> impl Iterator<Item = Sighting> {
+        self.dataplanes.values().copied()
     }
 
     /// Labels of a namespace; every namespace carries its own name (Kubernetes sets it).

@@ -9,6 +9,7 @@
 //! ```
 
 mod condition;
+pub mod enforcer;
 pub mod index;
 pub mod lifecycle;
 pub mod lower;
@@ -21,5 +22,6 @@ pub mod reconcile;
 pub mod render;
 pub mod time;
 
+pub use enforcer::Enforcer;
 pub use index::Index;
 pub use object::{Diagnostic, Object};

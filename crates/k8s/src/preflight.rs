@@ -10,6 +10,7 @@ use netenf_learn as learn;
 use netenf_learn::wording::count;
 use netenf_policy::{End, Pod};
 
+use crate::enforcer::Enforcer;
 use crate::lifecycle::Resource;
 use crate::lower;
 use crate::merge::network_policy_allows;
@@ -59,8 +60,8 @@ pub struct Facts<'a> {
     pub denied: Option<&'a [Denied]>,
     /// Where the cluster's own policies were read, as a person wrote it: hints repeat it.
     pub cluster_state: &'a [String],
-    /// What enforces in this cluster; `None` where that cannot be told, as in a folder.
-    pub enforcer: Option<&'a str>,
+    /// What enforces in this cluster; a folder alone cannot tell.
+    pub enforcer: Enforcer,
 }
 
 /// What a person asks for.
@@ -277,11 +278,20 @@ fn connection(denied: &Denied) -> String {
 
 fn enforcer(facts: &Facts<'_>) -> Item {
     match facts.enforcer {
-        Some(name) => item("enforcer", Verdict::Pass, format!("enforcer: {name}")),
-        None => item(
+        Enforcer::Present { name } => item("enforcer", Verdict::Pass, format!("enforcer: {name}")),
+        Enforcer::Absent { why } => Item {
+            hint: Some("install a CNI that enforces, or accept with --accept enforcer".to_owned()),
+            ..item("enforcer", Verdict::Fail, format!("no enforcer: {why}"))
+        },
+        Enforcer::Unknown if facts.cluster_state.is_empty() => item(
             "enforcer",
             Verdict::Warn,
             "enforcer: a folder cannot tell what enforces in the cluster".to_owned(),
+        ),
+        Enforcer::Unknown => item(
+            "enforcer",
+            Verdict::Warn,
+            "enforcer: no network plugin is among the objects that is known to enforce".to_owned(),
         ),
     }
 }

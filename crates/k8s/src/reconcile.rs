@@ -27,7 +27,7 @@ mod sample;
 pub use acknowledgement::acknowledge;
 pub use event::{Event, EventKind};
 pub use learned::{Learned, News, learned};
-pub use policy::{Enforcer, Policy, policy};
+pub use policy::{Policy, policy};
 pub use proposal::{Proposal, proposal};
 
 /// Under this name the API server notes which fields are the agent's.

@@ -12,6 +12,7 @@ use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Resource;
 use netenf_api::{WorkloadNetworkPolicy, WorkloadNetworkPolicyProposal};
 use netenf_k8s::Object;
+use netenf_k8s::enforcer::evidence;
 use netenf_k8s::object::{ClusterKind, ClusterPolicy};
 use serde_json::Value;
 
@@ -67,11 +68,18 @@ pub(super) fn stateful_set(object: StatefulSet) -> Object {
     Object::StatefulSet(set)
 }
 
+/// Left are a few images and arguments that tell whether a network plugin enforces policies.
 pub(super) fn daemon_set(object: DaemonSet) -> Object {
     let mut set = bare(object);
     set.status = None;
     if let Some(spec) = &mut set.spec {
+        let evidence: Vec<_> =
+            spec.template.spec.iter().flat_map(|pod| &pod.containers).map(evidence).collect();
         spec.template = template(std::mem::take(&mut spec.template));
+        let trimmed = spec.template.spec.iter_mut().flat_map(|pod| &mut pod.containers);
+        for (container, (image, args)) in trimmed.zip(evidence) {
+            (container.image, container.args) = (image, args);
+        }
     }
     Object::DaemonSet(set)
 }

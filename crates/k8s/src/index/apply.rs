@@ -10,6 +10,7 @@ use netenf_learn::Timestamp;
 use netenf_policy::Protocol;
 
 use super::{DEFAULT_NAMESPACE, Index, Key, NamedPort, key};
+use crate::enforcer;
 use crate::object::{Kind, Object, labels};
 
 /// How long pods that are gone are remembered, so that late flows resolve (DESIGN §3).
@@ -19,6 +20,7 @@ impl Index {
     /// Takes in an object, in place of an older version of it. Where a pod has the name of another one (its UID
     /// differs), the one that was created later is there, and the other is gone since then.
     pub fn apply(&mut self, object: Object) {
+        self.sight(&object);
         match object {
             Object::Pod(pod) => self.apply_pod(pod),
             Object::Service(service) => self.apply_service(service),
@@ -74,7 +76,23 @@ impl Index {
         self.forget_owners(first);
     }
 
+    fn sight(&mut self, object: &Object) {
+        let sighting = match object {
+            Object::DaemonSet(set) => enforcer::of_daemon_set(set),
+            Object::Node(node) => enforcer::of_node(node),
+            _ => return,
+        };
+        let key = (object.kind(), identity(object));
+        match sighting {
+            Some(sighting) => drop(self.dataplanes.insert(key, sighting)),
+            None => drop(self.dataplanes.remove(&key)),
+        }
+    }
+
     fn remove(&mut self, kind: &Kind, key: &Key, at: Timestamp) {
+        if matches!(kind, Kind::DaemonSet | Kind::Node) {
+            self.dataplanes.remove(&(kind.clone(), key.clone()));
+        }
         match kind {
             Kind::Pod => self.bury_pod(key, at),
             Kind::Service => self.remove_service(key),

@@ -32,7 +32,7 @@ fn of(object: &Resource) -> Vec<Item> {
         last: Some(100_000),
         denied: None,
         cluster_state: &[],
-        enforcer: None,
+        enforcer: Enforcer::Unknown,
     };
     let limits = Limits { min_window: 86_400, quiet_period: 3_600, accept: Vec::new() };
     check(&facts, &limits)
@@ -187,7 +187,7 @@ fn what_would_be_denied_is_told_whether_it_is_listed_or_not(
         last: None,
         denied: Some(&denied),
         cluster_state: &[],
-        enforcer: None,
+        enforcer: Enforcer::Unknown,
     };
     let accept = accept.iter().map(|name| (*name).to_owned()).collect();
     let items = check(&facts, &Limits { min_window: 0, quiet_period: 0, accept });

@@ -6,6 +6,7 @@ use netenf_api::{Backend, StateReason, WorkloadNetworkPolicy};
 use super::condition::{self, Finding};
 use super::event::Event;
 use super::{Document, Step};
+use crate::enforcer::Enforcer;
 use crate::lifecycle::{Key, Kind, Refusal, Resource};
 use crate::lower;
 use crate::object::Diagnostic;
@@ -13,17 +14,6 @@ use crate::render::{self, Native, NativeKind};
 
 mod finding;
 mod object;
-
-/// What enforces policies in the cluster, as far as it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Enforcer {
-    /// Something does.
-    Present,
-    /// Nothing does.
-    Absent,
-    /// It could not be found out.
-    Unknown,
-}
 
 /// What is known of a policy.
 #[derive(Debug, Clone, Copy)]

@@ -11,6 +11,7 @@ use rstest::rstest;
 use serde_json::json;
 
 use super::*;
+use crate::enforcer::Enforcer;
 use crate::lifecycle::{Demoted, Kind, Step as LifecycleStep, WithoutRules, demote_to, promote};
 use crate::merge::tests::learned as fresh;
 use crate::reconcile::sample::{foreign, now};
@@ -19,6 +20,8 @@ use crate::render::{self, NativeKind};
 mod server;
 
 use server::{Server, Sort};
+
+const PRESENT: Enforcer = Enforcer::Present { name: "Cilium" };
 
 /// One of the controllers.
 #[derive(Debug, Clone, Copy)]
@@ -104,7 +107,7 @@ fn plan(server: &Server, controller: Controller) -> Vec<Step> {
             policy: own,
             native: native.as_ref(),
             backend: Backend::Kubernetes,
-            enforcer: Enforcer::Present,
+            enforcer: PRESENT,
             refused: None,
             now: &now,
         }),

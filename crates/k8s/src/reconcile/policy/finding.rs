@@ -2,7 +2,8 @@
 
 use netenf_api::{ConditionType, Mode, StateReason};
 
-use super::{Enforcer, Found, Policy, Wanted, key};
+use super::{Found, Policy, Wanted, key};
+use crate::enforcer::Enforcer;
 use crate::reconcile::condition::{Finding, Holds};
 
 /// All that is said.
@@ -61,22 +62,25 @@ fn enforced(facts: &Policy<'_>, wanted: &Wanted, found: Found<'_>) -> Finding {
 
 fn by_enforcer(enforcer: Enforcer, kind: &str) -> (Holds, StateReason, String) {
     match enforcer {
-        Enforcer::Present => (
+        Enforcer::Present { name } => (
             Holds::True,
             StateReason::Protecting,
-            format!("the {kind} of this policy blocks what it does not allow"),
+            format!("the {kind} of this policy blocks what it does not allow, by {name}"),
         ),
-        Enforcer::Absent => (
+        Enforcer::Absent { why } => (
             Holds::False,
             StateReason::NoEnforcer,
             format!(
-                "the {kind} is there and nothing in the cluster enforces it: install a CNI that does"
+                "the {kind} is there and nothing in the cluster enforces it ({why}): install a CNI that does"
             ),
         ),
         Enforcer::Unknown => (
             Holds::Unknown,
             StateReason::EnforcerUnknown,
-            format!("the {kind} is there, and whether the cluster enforces it is not known"),
+            format!(
+                "the {kind} is there, and whether the cluster enforces it is not known: no network plugin was found \
+                 that is known to"
+            ),
         ),
     }
 }

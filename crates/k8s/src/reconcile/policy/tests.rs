@@ -7,6 +7,7 @@ use crate::reconcile::sample::{foreign, now, stored, told};
 
 const KUBERNETES: Backend = Backend::Kubernetes;
 const ISTIO: Backend = Backend::Istio;
+const PRESENT: Enforcer = Enforcer::Present { name: "Cilium" };
 
 fn written(backend: Backend, mode: Mode) -> WorkloadNetworkPolicy {
     crate::reconcile::sample::policy(backend, mode)
@@ -18,7 +19,7 @@ fn plan(own: &WorkloadNetworkPolicy, native: Option<&Native>) -> Vec<String> {
 }
 
 fn steps(own: &WorkloadNetworkPolicy, native: Option<&Native>) -> Vec<Step> {
-    let (backend, enforcer) = (own.spec.backend, Enforcer::Present);
+    let (backend, enforcer) = (own.spec.backend, PRESENT);
     policy(&Policy { policy: own, native, backend, enforcer, refused: None, now: &now() })
 }
 
@@ -177,7 +178,7 @@ fn a_policy_of_another_backend_is_left_alone(
         policy: &own,
         native: native.as_ref(),
         backend: KUBERNETES,
-        enforcer: Enforcer::Present,
+        enforcer: PRESENT,
         refused: None,
         now: &now(),
     };
@@ -188,9 +189,9 @@ fn a_policy_of_another_backend_is_left_alone(
 }
 
 #[rstest]
-#[case::absent(Enforcer::Absent, "False/NoEnforcer")]
+#[case::absent(Enforcer::Absent { why: "flannel enforces no policies" }, "False/NoEnforcer")]
 #[case::unknown(Enforcer::Unknown, "Unknown/EnforcerUnknown")]
-#[case::present(Enforcer::Present, "True/Protecting")]
+#[case::present(PRESENT, "True/Protecting")]
 fn without_an_enforcer_nothing_is_enforced(#[case] enforcer: Enforcer, #[case] expected: &str) {
     let own = written(KUBERNETES, Mode::Protect);
     let facts = Policy {
@@ -215,7 +216,7 @@ fn a_refused_write_is_told_before_it_is_tried_again() {
             policy: own,
             native: None,
             backend: KUBERNETES,
-            enforcer: Enforcer::Present,
+            enforcer: PRESENT,
             refused: Some("exceeded quota"),
             now: &now(),
         })
@@ -299,7 +300,7 @@ fn a_condition_tells_since_when_and_of_which_generation() {
         policy: &newer,
         native: None,
         backend: KUBERNETES,
-        enforcer: Enforcer::Present,
+        enforcer: PRESENT,
         refused: None,
         now: &later,
     };
