@@ -10,6 +10,7 @@ use clap::Parser as _;
 
 mod address;
 mod arguments;
+mod awaited;
 mod controller;
 mod counts;
 mod duration;

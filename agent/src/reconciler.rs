@@ -21,7 +21,9 @@ use netenf_k8s::reconcile::{self, Document, EventKind, News, Step};
 use netenf_k8s::render::{Native, NativeKind};
 use netenf_learn::Caps;
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
+use crate::awaited::{self, Awaited, Left, Sort};
 use crate::enforcement::Enforcement;
 use crate::ledger::{self, Draft};
 use crate::stored::{Name, Stored};
@@ -47,6 +49,7 @@ pub(crate) struct Reconciler {
     pub(crate) enforcement: Arc<Enforcement>,
     /// What the API server said when it refused a name's last write for good.
     pub(crate) refused: Arc<Mutex<HashMap<Name, String>>>,
+    pub(crate) awaited: Arc<Mutex<Awaited>>,
 }
 
 /// UID and resourceVersion of what the steps of a plan wrote, by kind.
@@ -78,6 +81,9 @@ impl Reconciler {
         if !self.leadership.is_held() {
             return Outcome::Interrupted { after: LATER };
         }
+        if self.is_behind(name) {
+            return Outcome::Early { at_most: awaited::LIMIT };
+        }
         let Plan { steps, draft } = self.plan(name);
         if steps.is_empty() {
             return Outcome::Done;
@@ -93,6 +99,12 @@ impl Reconciler {
             }
             Err(error) => self.failed(name, &error),
         }
+    }
+
+    /// Whether a change that the agent made is still to come, which has the name decided on again.
+    fn is_behind(&self, name: &Name) -> bool {
+        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        self.awaited().is_behind(name, &stored, Instant::now())
     }
 
     /// What is to be done: what was learned first, then promotion, acknowledgements, and the native object and
@@ -142,6 +154,10 @@ impl Reconciler {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn awaited(&self) -> MutexGuard<'_, Awaited> {
+        self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What was learned is written.
     fn settle(&self, name: &Name, draft: &Draft) {
         let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
@@ -183,14 +199,22 @@ impl Reconciler {
                     continue;
                 }
             };
-            let is_ours = matches!(document, Document::Ours(_));
-            let version = self.write(document, &mut versions, how).await?;
-            if is_ours {
-                let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
-                stored.ledger.wrote(name, version);
-            }
+            let sort = Sort::of(&document);
+            let left = self.write(document, &mut versions, how).await?;
+            self.wrote(name, sort, left);
         }
         Ok(())
+    }
+
+    /// The change that a write makes is awaited.
+    fn wrote(&self, name: &Name, sort: Sort, left: Option<Left>) {
+        if matches!(sort, Sort::Proposal | Sort::Policy) {
+            let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+            stored.ledger.wrote(name, left.as_ref().and_then(Left::version));
+        }
+        if let Some(left) = left {
+            self.awaited().note(name, sort, left, Instant::now());
+        }
     }
 
     async fn write(
@@ -198,7 +222,7 @@ impl Reconciler {
         document: Document,
         versions: &mut Versions,
         how: How,
-    ) -> Result<Option<String>, WriteError> {
+    ) -> Result<Option<Left>, WriteError> {
         match document {
             Document::Ours(Resource::Proposal(it)) => {
                 self.write_one(Arc::unwrap_or_clone(it), versions, how).await
@@ -223,7 +247,7 @@ impl Reconciler {
         mut object: K,
         versions: &mut Versions,
         how: How,
-    ) -> Result<Option<String>, WriteError> {
+    ) -> Result<Option<Left>, WriteError> {
         let kind = std::any::type_name::<K>();
         if let (None, Some(known), false) =
             (&object.meta().resource_version, versions.get(kind), how == How::Create)
@@ -236,10 +260,13 @@ impl Reconciler {
             How::Create => self.writer.create(&object).await?,
             How::Replace => self.writer.replace(&object).await?,
             How::Status => self.writer.replace_status(&object).await?,
-            How::Delete => return self.writer.delete(&object).await.map(|()| None),
+            How::Delete => {
+                self.writer.delete(&object).await?;
+                return Ok(object.meta().uid.clone().map(Left::Gone));
+            }
         };
         versions.insert(kind, written.meta().clone());
-        Ok(written.meta().resource_version.clone())
+        Ok(written.meta().resource_version.clone().map(Left::Version))
     }
 
     fn tell(&self, event: reconcile::Event) {

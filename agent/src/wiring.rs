@@ -134,6 +134,7 @@ fn start(
         backend: arguments.backend(),
         enforcement: Arc::clone(&enforcement),
         refused: Arc::default(),
+        awaited: Arc::default(),
     };
     let mut tasks = watches.tasks;
     for _ in 0..WORKERS {

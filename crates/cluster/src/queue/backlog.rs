@@ -42,6 +42,11 @@ pub enum Outcome {
         /// What the server asked to wait.
         after: Duration,
     },
+    /// Nothing was tried: a change is awaited that the worker itself made, and by which it decides.
+    Early {
+        /// A change that did not come by then does not come.
+        at_most: Duration,
+    },
 }
 
 /// What becomes of a key after an attempt.
@@ -51,6 +56,8 @@ pub enum Fate {
     Done,
     /// It changed in the meantime, and is due again.
     Again,
+    /// It is due when it changes, or after a while.
+    Awaited,
     /// It is tried again.
     Retried {
         /// After as long.
@@ -86,6 +93,8 @@ enum Phase {
     /// Changed while somebody works at it.
     RunningAgain,
     Delayed(Instant),
+    /// The same, but due as soon as it changes.
+    Awaiting(Instant),
     Parked,
 }
 
@@ -133,6 +142,10 @@ impl<K: Clone + Eq + Hash + Ord> Backlog<K> {
                 return Err(Full { capacity: self.limits.capacity });
             }
             None | Some(Phase::Parked) => self.set(key, Phase::Ready, 0),
+            Some(Phase::Awaiting(_)) => {
+                let failures = known.map_or(0, |entry| entry.failures);
+                self.set(key, Phase::Ready, failures);
+            }
             Some(Phase::Running) => self.set(key, Phase::RunningAgain, 0),
             Some(Phase::Delayed(at)) => {
                 let failures = known.map_or(0, |entry| entry.failures);
@@ -150,7 +163,7 @@ impl<K: Clone + Eq + Hash + Ord> Backlog<K> {
                 self.ready.retain(|one| one != key);
                 self.entries.remove(key);
             }
-            Some(Phase::Delayed(_) | Phase::Parked) => {
+            Some(Phase::Delayed(_) | Phase::Awaiting(_) | Phase::Parked) => {
                 self.leave(key);
                 self.entries.remove(key);
             }
@@ -190,6 +203,14 @@ impl<K: Clone + Eq + Hash + Ord> Backlog<K> {
                 self.entries.remove(key);
                 Fate::Done
             }
+            Outcome::Early { .. } if phase == Phase::RunningAgain => {
+                self.set(key.clone(), Phase::Ready, failures);
+                Fate::Again
+            }
+            Outcome::Early { at_most } => {
+                self.set(key.clone(), Phase::Awaiting(now + at_most), failures);
+                Fate::Awaited
+            }
             // One that changed in the meantime was not tried as it is now.
             Outcome::Refused
                 if phase != Phase::RunningAgain && failures + 1 >= self.limits.attempts =>
@@ -224,7 +245,9 @@ impl<K: Clone + Eq + Hash + Ord> Backlog<K> {
         self.leave(&key);
         match phase {
             Phase::Ready => self.ready.push_back(key.clone()),
-            Phase::Delayed(at) => drop(self.delayed.insert((at, key.clone()))),
+            Phase::Delayed(at) | Phase::Awaiting(at) => {
+                self.delayed.insert((at, key.clone()));
+            }
             Phase::Parked => self.parked += 1,
             Phase::Running | Phase::RunningAgain => {}
         }
@@ -234,7 +257,9 @@ impl<K: Clone + Eq + Hash + Ord> Backlog<K> {
     /// Takes a key that waits or is parked out of where it stands.
     fn leave(&mut self, key: &K) {
         match self.entries.get(key).map(|entry| entry.phase) {
-            Some(Phase::Delayed(at)) => drop(self.delayed.remove(&(at, key.clone()))),
+            Some(Phase::Delayed(at) | Phase::Awaiting(at)) => {
+                self.delayed.remove(&(at, key.clone()));
+            }
             Some(Phase::Parked) => self.parked -= 1,
             Some(Phase::Ready | Phase::Running | Phase::RunningAgain) | None => {}
         }

@@ -58,6 +58,22 @@ const RETRIED: [Fate; 2] =
     [Fate::Retried { after: SECOND }, Fate::Retried { after: Duration::from_secs(2) }];
 const BUSY: Outcome = Outcome::Interrupted { after: Duration::from_secs(7) };
 const DOWN: Outcome = Outcome::Interrupted { after: Duration::ZERO };
+const EARLY: Outcome = Outcome::Early { at_most: SECOND };
+
+#[test]
+fn what_awaits_a_change_is_due_with_it_and_without_it_after_a_while() {
+    let (mut backlog, now) = running(1);
+    assert_eq!(backlog.finish(&1, EARLY, now), Fate::Awaited);
+    assert_eq!((backlog.next(now), backlog.due(), backlog.len()), (None, Some(now + SECOND), 1));
+    backlog.add(1, now).unwrap();
+    assert_eq!((backlog.next(now), backlog.due()), (Some(1), None));
+    assert_eq!(backlog.finish(&1, EARLY, now), Fate::Awaited);
+    assert_eq!(backlog.next(now + SECOND), Some(1));
+    // The change came while it was looked at.
+    backlog.add(1, now).unwrap();
+    assert_eq!(backlog.finish(&1, EARLY, now), Fate::Again);
+    assert_eq!(backlog.next(now), Some(1));
+}
 
 #[rstest]
 #[case::refused_until_parked(
@@ -114,7 +130,7 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let outcome = prop_oneof![Just(Outcome::Done), Just(Outcome::Refused), Just(DOWN)];
+    let outcome = prop_oneof![Just(Outcome::Done), Just(Outcome::Refused), Just(DOWN), Just(EARLY)];
     prop_oneof![
         (0..5_u8).prop_map(Step::Add),
         (0..5_u8).prop_map(Step::Forget),
@@ -164,6 +180,8 @@ proptest! {
                             assert_eq!(attempts, LIMITS.attempts);
                             assert!(!model.owed.contains(&key));
                         }
+                        // It may be early again, but is not forgotten.
+                        Fate::Awaited => assert_eq!(outcome, EARLY),
                         Fate::Again => assert!(model.owed.contains(&key)),
                         Fate::Retried { after } => assert!(after >= SECOND && after <= LIMITS.longest_pause),
                     }
