@@ -15,6 +15,7 @@ use crate::render::time;
 pub(crate) const SELECTOR_INFERRED: &str = "SelectorInferred";
 
 const BLOCKED: &str = "Blocked";
+const DENIED: &str = "DeniedWhileLearning";
 const SELECTOR_SHARED: &str = "SelectorShared";
 const SELECTOR_VOLATILE: &str = "SelectorVolatile";
 const STABLE: &str = "Stable";
@@ -57,7 +58,7 @@ fn blocked(denials: &[Denial], last: Option<learn::Timestamp>) -> Option<Conditi
         format!("{} {flows} denied by {by} while learning", denial.count)
     });
     let message = all.collect::<Vec<_>>().join("; ");
-    (!denials.is_empty()).then(|| holds(BLOCKED, "DeniedWhileLearning", message, last))
+    (!denials.is_empty()).then(|| holds(BLOCKED, DENIED, message, last))
 }
 
 /// Objects of another backend are left alone (DESIGN §5).
@@ -124,9 +125,12 @@ pub(crate) fn is_true(conditions: &[Condition], type_: &str) -> bool {
     conditions.iter().any(|one| one.type_ == type_ && one.status == "True")
 }
 
-/// The conditions after learning: what learning says is what it says now, all else stays.
+/// The conditions after learning: what learning says is what it says now, all else stays. That something was denied
+/// stays as well: whoever goes on with learning did not see it.
 pub(crate) fn renewed(known: &[Condition], now: Vec<Condition>) -> Vec<Condition> {
-    set(known, now, is_learned)
+    let is_told = now.iter().any(|one| one.type_ == BLOCKED);
+    let is_past = |one: &Condition| !is_told && one.type_ == BLOCKED && one.reason == DENIED;
+    set(known, now, |one| is_learned(one) && !is_past(one))
 }
 
 /// The conditions with `now` in place of all that `are_ours`, sorted by type. "lastTransitionTime is the last

@@ -3,7 +3,8 @@ use netenf_api::{
     Provenance as ApiProvenance, UncoveredReason, WorkloadNetworkPolicyProposal as Object,
 };
 use netenf_learn::proposal::{
-    Evidence, Gap, Peer, Proposal, Provenance, Reason, RulePeer, Suggestion, Uncovered,
+    Denial, Evidence, Gap, Peer, Proposal, Provenance, Reason, RulePeer, SeenEnd, Suggestion,
+    Uncovered,
 };
 use netenf_learn::{Direction, SelectorOrigin, Timestamp, Workload, WorkloadSelector};
 use netenf_policy::{Labels, Protocol, Selector};
@@ -345,6 +346,41 @@ fn conditions_of_an_earlier_learning_go() {
     let blocked = merge(&clean, &other, Some(Timestamp::from_seconds(300)));
     assert_eq!(types(&blocked), ["Blocked", "Ready", "Stable"]);
     assert_eq!(types(&again(&blocked, "db:5432")), ["Ready", "Stable"]);
+}
+
+fn denial(count: u64) -> Denial {
+    let end = || SeenEnd { peer: Peer::default(), labels: None };
+    Denial {
+        source: end(),
+        destination: end(),
+        direction: Some(Direction::Egress),
+        protocol: Some(Protocol::Tcp),
+        port: Some(6379),
+        by: None,
+        count,
+        observations: count,
+        first: None,
+        last: None,
+    }
+}
+
+/// Whoever goes on with learning after a restart did not see it, and what is not told again is not undone.
+#[test]
+fn that_something_was_denied_stays_told_until_learning_begins_anew() {
+    let mut before = learned("db:5432");
+    before.denials.push(denial(3));
+    let stored = render::proposal(&before, Some(Timestamp::from_seconds(200)));
+    let blocked = |object: &Object| -> Vec<String> {
+        let conditions = &object.status.as_ref().unwrap().conditions;
+        let blocked = conditions.iter().filter(|one| one.type_ == "Blocked");
+        blocked.map(|one| one.message.split(' ').next().unwrap().to_owned()).collect()
+    };
+    let resumed = again(&stored, "db:5432 cache:6379");
+    assert_eq!((blocked(&stored), blocked(&resumed)), (vec!["3".to_owned()], vec!["3".to_owned()]));
+    let mut more = learned("db:5432");
+    more.denials.push(denial(4));
+    assert_eq!(blocked(&merge(&resumed, &more, Some(Timestamp::from_seconds(400)))), ["4"]);
+    assert!(blocked(&forget(&resumed)).is_empty());
 }
 
 #[rstest]
