@@ -38,6 +38,10 @@ pub(crate) struct Controller {
     #[command(flatten)]
     export: Export,
 
+    /// Backend of policies, `kubernetes` or `istio` [default: that of the provider]
+    #[arg(long, env = "NETENF_BACKEND")]
+    backend: Option<Backend>,
+
     /// Elect one of several replicas, which alone writes
     #[arg(long, env = "NETENF_LEADER_ELECT")]
     pub(crate) leader_elect: bool,
@@ -74,9 +78,12 @@ pub(crate) struct Controller {
 // === impl Controller ===
 
 impl Controller {
-    /// The backend that the provider's policies are for; without a provider nothing is learned, and only what
+    /// The backend that policies are for, which is the provider's unless told; without a provider nothing is learned, and only what
     /// is written for Kubernetes can be in force.
     pub(crate) fn backend(&self) -> Backend {
+        if let Some(backend) = self.backend {
+            return backend;
+        }
         match self.provider.provider_name {
             Some(ProviderName::Istio) => Backend::Istio,
             Some(

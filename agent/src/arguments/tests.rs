@@ -1,7 +1,7 @@
 use clap::{CommandFactory as _, Parser as _};
 use rstest::rstest;
 
-use super::Arguments;
+use super::{Arguments, Backend, Command};
 
 #[test]
 fn every_flag_has_a_twin_in_the_environment() {
@@ -23,11 +23,24 @@ fn every_flag_has_a_twin_in_the_environment() {
     }
 }
 
+/// A provider enforces one of the two, unless told otherwise (DESIGN D10).
+#[rstest]
+#[case::nothing("", Backend::Kubernetes)]
+#[case::istio("--provider-name istio", Backend::Istio)]
+#[case::node("--provider-name node", Backend::Kubernetes)]
+#[case::told("--provider-name replay --backend istio", Backend::Istio)]
+fn the_backend_is_the_providers_unless_told(#[case] arguments: &str, #[case] expected: Backend) {
+    let words = ["netenf-agent", "controller"].into_iter().chain(arguments.split_whitespace());
+    let Command::Controller(controller) = Arguments::try_parse_from(words).unwrap().command;
+    assert_eq!(controller.backend(), expected);
+}
+
 #[rstest]
 #[case::nothing("", None)]
 #[case::leader("--leader-elect --pod-name a", None)]
 #[case::nameless_leader("--leader-elect", Some("--pod-name"))]
 #[case::unknown_provider("--provider-name weave", Some("--provider-name"))]
+#[case::unknown_backend("--backend calico", Some("--backend"))]
 #[case::no_duration("--learning-flush-interval soon", Some("--learning-flush-interval"))]
 #[case::no_level("--log-level a=b=c", Some("--log-level"))]
 #[case::certificate_without_key("--otlp-log-client-cert a", Some("--otlp-log-client-key"))]
