@@ -81,6 +81,27 @@ impl Agent {
         is_idle && self.report()["source"]["state"] == "ended"
     }
 
+    /// Waits until as many flows came, and everything that there is to write of them at once is written.
+    #[track_caller]
+    pub(crate) fn wait_for_flows(&self, count: u64) {
+        wait(SOON, "the flows are learned from", || {
+            self.metric("flows_received") == Some(count) && self.is_idle()
+        });
+    }
+
+    /// Whether nothing is to be written, but for what was given up.
+    pub(crate) fn is_idle(&self) -> bool {
+        let metrics = ["queue_depth", "queue_parked"].map(|name| self.metric(name));
+        metrics[0].is_some() && metrics[0] == metrics[1]
+    }
+
+    /// A metric without labels.
+    pub(crate) fn metric(&self, name: &str) -> Option<u64> {
+        let metrics = get(&self.metrics, "/metrics").1;
+        let prefix = format!("netenf_{name} ");
+        metrics.lines().find_map(|line| line.strip_prefix(&prefix)?.parse().ok())
+    }
+
     /// Ends it as Kubernetes does, and waits until it has.
     pub(crate) fn stop(mut self) {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();

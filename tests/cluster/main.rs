@@ -6,11 +6,13 @@ mod agent;
 mod definition;
 mod enforcer;
 mod event;
+mod feed;
 mod lease;
 mod life;
 mod lifecycle;
 mod person;
 mod server;
+mod table;
 mod watch;
 mod write;
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use k8s_openapi::jiff::Timestamp;
 use netenf_testkit::control_plane::Client;
 use netenf_testkit::deadline::within;
 use serde_json::{Value, json};
@@ -145,6 +146,13 @@ impl<'a> Person<'a> {
             let found = self.get(object).map(|it| it["status"]["conditions"].clone());
             panic!("{object} in {} is not {kind}={status}/{reason}: {found:#?}", self.namespace);
         }
+    }
+
+    /// Whether it was created in an earlier second than this one: the API tells no parts of one.
+    pub(crate) fn is_past(&self, object: &str) -> bool {
+        let created = self.get(object).map(|it| it["metadata"]["creationTimestamp"].clone());
+        let now = Timestamp::now().to_string();
+        created.is_some_and(|created| created.as_str().is_some_and(|at| at[..19] < now[..19]))
     }
 
     /// Type, reason, object and note of all Events of the namespace, one a line.
