@@ -7,7 +7,7 @@ export NO_COLOR ?= 1
 
 PURE := netenf-policy netenf-learn netenf-k8s netenf-api
 
-.PHONY: help deps build demo fmt lint test test-unit test-cli test-interop test-cluster generate bench doc clean
+.PHONY: help deps build demo fmt lint test test-unit test-cli test-interop test-cluster generate bench bench-agent doc clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -65,6 +65,11 @@ bench: deps ## Benchmarks beside their peers; see docs/performance.md
 	$(CARGO) bench --locked -p netenf-k8s --bench reach
 	$(CARGO) run --locked --quiet -p xtask -- bench
 	$(CARGO) run --locked --quiet -p xtask -- bench engine
+	$(MAKE) bench-agent
+
+bench-agent: deps ## The agent at 10,000 pods and 100,000 edges on a genuine API server; about five minutes
+	$(CARGO) build --locked --release -p netenf-agent
+	$(CARGO) test --locked --release -p netenf-cluster-tests -- --ignored --nocapture scale::figures
 
 doc: ## Build the documentation of the crates
 	$(CARGO) doc --locked --workspace --no-deps

@@ -113,6 +113,10 @@ impl Learning {
                 _ = flush.tick() => {
                     tokio::task::block_in_place(|| term.flush(!is_open));
                     self.tell(&source, &flows);
+                    if !is_open {
+                        // Only now: what was reported is learned and waits to be written.
+                        self.states.send_replace(flows.end.borrow().clone());
+                    }
                 }
                 () = leadership.changed_from(true) => return,
                 _ = stop.wait_for(|stop| *stop) => break,
@@ -249,7 +253,9 @@ impl<'a> Term<'a> {
         let mut stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
         let due = stored.ledger.due();
         drop(stored);
-        due.into_iter().for_each(|name| self.learning.enqueue(name));
+        for name in due {
+            self.learning.enqueue(name);
+        }
     }
 
     /// Has everything written that waits, counts too.
@@ -260,7 +266,9 @@ impl<'a> Term<'a> {
         let mut stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
         let due = stored.ledger.all_due();
         drop(stored);
-        due.into_iter().for_each(|name| self.learning.enqueue(name));
+        for name in due {
+            self.learning.enqueue(name);
+        }
     }
 }
 

@@ -38,6 +38,8 @@ pub(crate) struct Flows {
     pub(crate) records: mpsc::Receiver<Record>,
     /// How many flows were not reported, since they are from before.
     pub(crate) before: watch::Receiver<u64>,
+    /// How the source is once no more records come.
+    pub(crate) end: watch::Receiver<State>,
 }
 
 // === impl Source ===
@@ -48,12 +50,13 @@ impl Source {
         let (sender, records) = mpsc::channel(CAPACITY);
         let (count, before) = watch::channel(0);
         let Self::Replay(path) = self.clone();
+        let (over, end) = watch::channel(State::Idle);
         let replay = Reading { records: sender, since, before: count };
         tokio::task::spawn_blocking(move || {
             states.send_replace(State::Streaming);
-            states.send_replace(replay.read(path));
+            over.send_replace(replay.read(path));
         });
-        Flows { records, before }
+        Flows { records, before, end }
     }
 }
 

@@ -67,6 +67,26 @@ impl Agent {
         writes.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
     }
 
+    /// All lines of a metric.
+    pub(crate) fn lines(&self, metric: &str) -> Vec<String> {
+        let metrics = get(&self.metrics, "/metrics").1;
+        let is_of =
+            |line: &&str| line.strip_prefix(metric).is_some_and(|it| it.starts_with(['{', ' ']));
+        metrics.lines().filter(is_of).map(str::to_owned).collect()
+    }
+
+    /// The value of a metric, the sum if it has several.
+    pub(crate) fn value(&self, metric: &str) -> Option<f64> {
+        let lines = self.lines(metric);
+        let values = lines.iter().filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
+        values.reduce(|sum, value| sum + value)
+    }
+
+    /// Of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Whether it learned something, and wrote all of it that is to be written.
     pub(crate) fn has_learned(&self) -> bool {
         let metrics = get(&self.metrics, "/metrics").1;

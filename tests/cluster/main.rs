@@ -11,6 +11,7 @@ mod lease;
 mod life;
 mod lifecycle;
 mod person;
+mod scale;
 mod server;
 mod table;
 mod watch;

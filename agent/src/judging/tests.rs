@@ -28,7 +28,9 @@ impl Traffic {
     }
 
     fn see(&mut self, seen: &[Observation], guards: &[Guard]) -> (Vec<(u16, i64)>, Funnel) {
-        seen.iter().for_each(|one| self.0.observe(one));
+        for one in seen {
+            self.0.observe(one);
+        }
         let (found, funnel) = self.1.judge(&Index::default(), guards, self.0.outcome());
         assert_eq!(funnel.sum(), funnel.received, "{funnel:?}");
         (told(&found), funnel)

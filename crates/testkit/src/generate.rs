@@ -15,11 +15,14 @@ use self::cluster::Cluster;
 use self::conversation::{Conversation, Planner, Side};
 use self::random::Random;
 
+pub use self::population::{Placed, Population, Program};
+
 mod clock;
 mod cluster;
 mod conversation;
 mod goldmane;
 mod hubble;
+mod population;
 pub mod random;
 mod ztunnel;
 
@@ -41,6 +44,8 @@ pub struct Traffic {
     /// Distinct pairs of workloads that talk, each on one port. Every pair is seen once before pairs
     /// repeat, and some pairs repeat far more often than others.
     pub edges: usize,
+    /// Pods of a workload, at most; one is the least, and that of a DaemonSet follows from the nodes.
+    pub replicas: usize,
     /// Namespaces.
     pub namespaces: usize,
     /// Nodes.
@@ -165,6 +170,7 @@ impl Default for Traffic {
             seed: 1,
             flows: 250_000,
             workloads: 500,
+            replicas: 3,
             edges: 5_000,
             namespaces: 25,
             nodes: 20,

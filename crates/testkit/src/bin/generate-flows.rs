@@ -42,6 +42,7 @@ fn set(traffic: &mut Traffic, option: &str, number: u64) -> anyhow::Result<()> {
         "--seed" => traffic.seed = number,
         "--flows" => traffic.flows = number,
         "--workloads" => traffic.workloads = size,
+        "--replicas" => traffic.replicas = size,
         "--edges" => traffic.edges = size,
         "--namespaces" => traffic.namespaces = size,
         "--nodes" => traffic.nodes = size,

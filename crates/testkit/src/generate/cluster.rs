@@ -121,6 +121,9 @@ impl Traffic {
         if self.workloads < 2 || self.namespaces == 0 || self.nodes == 0 || self.rate == 0 {
             return Err("needs two workloads, a namespace, a node and a rate".to_owned());
         }
+        if self.replicas == 0 {
+            return Err("needs a pod for each workload".to_owned());
+        }
         if self.edges == 0 || self.edges > pairs {
             return Err(format!("needs 1 to {pairs} edges for {} workloads", self.workloads));
         }
@@ -215,7 +218,7 @@ impl Workload {
             _ => Kind::Deployment,
         };
         let count = match kind {
-            Kind::Deployment | Kind::StatefulSet => 1 + random.below(3),
+            Kind::Deployment | Kind::StatefulSet => 1 + random.below(traffic.replicas),
             Kind::DaemonSet => traffic.nodes.min(8),
         };
         let mut ports = vec![*random.pick(&PORTS)];
