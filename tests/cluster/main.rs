@@ -7,6 +7,7 @@ mod definition;
 mod enforcer;
 mod event;
 mod feed;
+mod guide;
 mod lease;
 mod life;
 mod lifecycle;

@@ -129,9 +129,7 @@ impl Draft {
         }
         let mut told = self.told.clone();
         let uncovered = self.uncovered_items(&identity, config.caps.uncovered, &mut told);
-        let observed = evidence.iter().filter(|one| one.provenance != Provenance::Infrastructure);
-        let last_new_rule = observed.filter_map(|one| one.first).max();
-        Proposal {
+        let mut proposal = Proposal {
             subject: subject.clone(),
             direction,
             backend: config.backend,
@@ -144,8 +142,10 @@ impl Draft {
             gaps: Vec::new(),
             truncated: (!told.is_empty()).then(|| told.join("; ")),
             learned_since: None,
-            last_new_rule,
-        }
+            last_new_rule: None,
+        };
+        proposal.last_new_rule = proposal.newest_rule();
+        proposal
     }
 
     /// The uncovered items, sorted; over the limit the rarest are left out, and that is told.

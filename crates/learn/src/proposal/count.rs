@@ -8,6 +8,8 @@ use std::hash::{BuildHasher as _, Hash};
 
 use foldhash::fast::FixedState;
 
+use crate::Timestamp;
+
 use super::{Denial, Evidence, Peer, Proposal, Provenance, SeenEdge, Uncovered};
 
 /// Connections by rule and by uncovered item of one proposal: 16 bytes for each.
@@ -53,6 +55,13 @@ impl Proposal {
         proposal
     }
 
+    /// When the newest of the rules was first seen.
+    pub(crate) fn newest_rule(&self) -> Option<Timestamp> {
+        let observed =
+            self.evidence.iter().filter(|one| one.provenance != Provenance::Infrastructure);
+        observed.filter_map(|one| one.first).max()
+    }
+
     /// Without what counts nothing; what the cluster needs stays beside what was seen. `None` if nothing is left.
     pub fn seen(mut self) -> Option<Self> {
         let is_needed = |one: &Evidence| one.provenance == Provenance::Infrastructure;
@@ -62,6 +71,7 @@ impl Proposal {
             return None;
         }
         self.evidence.retain(|one| one.count > 0 || is_needed(one));
+        self.last_new_rule = self.newest_rule();
         let evidence = &self.evidence;
         self.rules.retain(|peer, ports| {
             ports.retain(|(protocol, port)| {

@@ -53,13 +53,18 @@ fn only_what_was_counted_since_is_told() {
 fn a_rule_goes_with_its_evidence() {
     let mut learner = Learner::new(Config::default(), NoObjects);
     let before =
-        see(&mut learner, &["web:40000 > db:5432 SYN new @1", "web:40001 > db:5433 SYN new @2"]);
+        see(&mut learner, &["web:40000 > db:5433 SYN new @1", "web:40001 > db:5432 SYN new @2"]);
     let counts = web(&before).counts();
     let after = see(&mut learner, &["web:40002 > db:5433 SYN new @3"]);
+    let first = |proposal: &Proposal, port| {
+        proposal.evidence.iter().find(|one| one.port == port).unwrap().first
+    };
+    assert_eq!(web(&after).last_new_rule, first(web(&before), 5432));
     let seen = web(&after).since(&counts).seen().unwrap();
     assert_eq!(told(&seen), pairs(&[("db:5433", 1)]));
     let ports: Vec<u16> = seen.rules.values().flatten().map(|(_, port)| *port).collect();
     assert_eq!(ports, [5433]);
+    assert_eq!(seen.last_new_rule, first(web(&before), 5433));
 }
 
 /// The meaning changes with what is told, not with how often it was seen.
