@@ -1,12 +1,14 @@
 //! Work by key: each key waits at most once, is worked at by one worker at a time, and is tried again with
 //! growing pauses. `Backlog` decides, with the time as an argument; [`Queue`] lets workers wait for it.
 
+use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
@@ -20,18 +22,21 @@ mod backlog;
 /// A backlog that several tasks share.
 pub struct Queue<K> {
     backlog: Mutex<Backlog<K>>,
+    /// Since when each key is worked at.
+    begun: Mutex<HashMap<K, Instant>>,
     changed: Notify,
     /// Told when nothing is left to do.
     idle: Notify,
     metrics: Metrics,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Metrics {
     depth: Gauge,
     parked: Gauge,
     retries: Counter,
     refused: Counter,
+    work: Histogram,
 }
 
 // === impl Queue ===
@@ -39,29 +44,10 @@ struct Metrics {
 impl<K: Clone + Debug + Eq + Hash + Ord> Queue<K> {
     /// An empty queue, seen in `registry`.
     pub fn new(limits: Limits, registry: &mut Registry) -> Self {
-        let metrics = Metrics::default();
-        registry.register(
-            "queue_depth",
-            "Objects that are waited for, worked at or parked",
-            metrics.depth.clone(),
-        );
-        registry.register(
-            "queue_parked",
-            "Objects that failed too often and wait until they change",
-            metrics.parked.clone(),
-        );
-        registry.register(
-            "queue_retries",
-            "Failed attempts at an object that are tried again",
-            metrics.retries.clone(),
-        );
-        registry.register(
-            "queue_refused",
-            "Changes that were not taken in because the queue was full",
-            metrics.refused.clone(),
-        );
+        let metrics = Metrics::new(registry);
         let (changed, idle) = (Notify::new(), Notify::new());
-        Self { backlog: Mutex::new(Backlog::new(limits)), changed, idle, metrics }
+        let begun = Mutex::default();
+        Self { backlog: Mutex::new(Backlog::new(limits)), begun, changed, idle, metrics }
     }
 
     /// The object changed: it is to be worked at, soon even if it was parked. Not for changes that the
@@ -96,6 +82,7 @@ impl<K: Clone + Debug + Eq + Hash + Ord> Queue<K> {
                 (Some(key), _) => {
                     // There may be another one for another worker, who got no word of it.
                     self.changed.notify_one();
+                    locked(&self.begun).insert(key.clone(), Instant::now());
                     return key;
                 }
                 (None, Some(due)) => tokio::select! {
@@ -109,6 +96,9 @@ impl<K: Clone + Debug + Eq + Hash + Ord> Queue<K> {
 
     /// The worker is done with the key, and what becomes of it.
     pub fn finish(&self, key: &K, outcome: Outcome) -> Fate {
+        if let Some(begun) = locked(&self.begun).remove(key) {
+            self.metrics.work.observe(begun.elapsed().as_secs_f64());
+        }
         let fate = self.lock().finish(key, outcome, Instant::now());
         if matches!(fate, Fate::Retried { .. }) {
             self.metrics.retries.inc();
@@ -145,9 +135,54 @@ impl<K: Clone + Debug + Eq + Hash + Ord> Queue<K> {
         self.changed.notify_one();
     }
 
-    /// A worker that panicked left the backlog as whole as it was: no method of it panics halfway.
     fn lock(&self) -> MutexGuard<'_, Backlog<K>> {
-        self.backlog.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.backlog)
+    }
+}
+
+/// A worker that panicked left the backlog as whole as it was: no method of it panics halfway.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+// === impl Metrics ===
+
+impl Metrics {
+    fn new(registry: &mut Registry) -> Self {
+        let metrics = Self {
+            depth: Gauge::default(),
+            parked: Gauge::default(),
+            retries: Counter::default(),
+            refused: Counter::default(),
+            // From half a millisecond to 32 seconds.
+            work: Histogram::new(exponential_buckets(0.0005, 4.0, 9)),
+        };
+        registry.register(
+            "queue_depth",
+            "Objects that are waited for, worked at or parked",
+            metrics.depth.clone(),
+        );
+        registry.register(
+            "queue_parked",
+            "Objects that failed too often and wait until they change",
+            metrics.parked.clone(),
+        );
+        registry.register(
+            "queue_retries",
+            "Failed attempts at an object that are tried again",
+            metrics.retries.clone(),
+        );
+        registry.register(
+            "queue_refused",
+            "Changes that were not taken in because the queue was full",
+            metrics.refused.clone(),
+        );
+        registry.register(
+            "reconcile_duration_seconds",
+            "Time of one attempt to make an object what it is to be",
+            metrics.work.clone(),
+        );
+        metrics
     }
 }
 

@@ -44,3 +44,19 @@ async fn no_worker_sleeps_while_there_is_work() {
     taken.sort_unstable();
     assert_eq!(taken, [1, 2, 3]);
 }
+
+/// Waiting for a turn is no work.
+#[tokio::test(start_paused = true)]
+async fn the_time_of_work_is_told() {
+    let mut registry = Registry::default();
+    let queue = Queue::new(Limits::default(), &mut registry);
+    queue.add("a").unwrap();
+    tokio::time::advance(Duration::from_secs(5)).await;
+    let key = queue.next().await;
+    tokio::time::advance(Duration::from_secs(3)).await;
+    queue.finish(&key, Outcome::Done);
+    let mut text = String::new();
+    prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
+    assert!(text.contains("reconcile_duration_seconds_sum 3.0\n"), "{text}");
+    assert!(text.contains("reconcile_duration_seconds_count 1\n"), "{text}");
+}
