@@ -25,20 +25,20 @@ use secrets::Secrets;
 pub use client::Client;
 
 mod argument;
-mod certificate;
+pub(crate) mod certificate;
 mod client;
-mod keeper;
-mod program;
+pub(crate) mod keeper;
+pub(crate) mod program;
 mod secrets;
 
 /// As often a plane is started on ports that were free a moment ago, before another process took one.
-const ATTEMPTS: usize = 5;
+pub(crate) const ATTEMPTS: usize = 5;
 
 /// What a program logs that comes too late for its port.
-const TAKEN: &str = "address already in use";
+pub(crate) const TAKEN: &str = "address already in use";
 
 /// Many times what any step of the start needs on a quiet machine.
-const LIMIT: Duration = Duration::from_mins(2);
+pub(crate) const LIMIT: Duration = Duration::from_mins(2);
 
 /// What a plane starts with.
 #[derive(Default)]
@@ -219,7 +219,7 @@ impl Drop for Paused<'_> {
 }
 
 /// Ports that nothing listens on. The listeners are held until all are found, so that they differ.
-fn free_ports<const N: usize>() -> anyhow::Result<[u16; N]> {
+pub(crate) fn free_ports<const N: usize>() -> anyhow::Result<[u16; N]> {
     let mut ports = [0; N];
     let mut held = Vec::new();
     for port in &mut ports {

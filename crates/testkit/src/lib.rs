@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+pub mod collector;
 pub mod control_plane;
 pub mod deadline;
 pub mod generate;

@@ -11,23 +11,23 @@ use rcgen::{
 };
 
 /// A certificate and its key, as files.
-pub(super) struct Pair {
-    pub(super) certificate: PathBuf,
-    pub(super) key: PathBuf,
+pub(crate) struct Pair {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
 }
 
 /// Who a client certificate says its holder is: common name and organisation are user and group
 /// (Kubernetes' documentation, "Authenticating", X.509 client certificates).
-pub(super) struct Subject<'a> {
-    pub(super) user: &'a str,
-    pub(super) group: Option<&'a str>,
+pub(crate) struct Subject<'a> {
+    pub(crate) user: &'a str,
+    pub(crate) group: Option<&'a str>,
 }
 
 /// An authority that a plane trusts.
-pub(super) struct Authority {
+pub(crate) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     folder: PathBuf,
-    pub(super) certificate: PathBuf,
+    pub(crate) certificate: PathBuf,
 }
 
 // === impl Subject ===
@@ -47,7 +47,7 @@ impl Subject<'_> {
 
 impl Authority {
     /// A new authority whose files stand in `folder`.
-    pub(super) fn create(folder: &Path, name: &str) -> anyhow::Result<Self> {
+    pub(crate) fn create(folder: &Path, name: &str) -> anyhow::Result<Self> {
         let mut params = CertificateParams::default();
         params.distinguished_name = Subject { user: name, group: None }.distinguished_name();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -59,14 +59,14 @@ impl Authority {
     }
 
     /// What a server at `names` shows, names of hosts or addresses.
-    pub(super) fn server(&self, file: &str, names: &[&str]) -> anyhow::Result<Pair> {
+    pub(crate) fn server(&self, file: &str, names: &[&str]) -> anyhow::Result<Pair> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let params = CertificateParams::new(names)?;
         self.sign(file, params, ExtendedKeyUsagePurpose::ServerAuth)
     }
 
     /// What a client shows.
-    pub(super) fn client(&self, file: &str, subject: &Subject<'_>) -> anyhow::Result<Pair> {
+    pub(crate) fn client(&self, file: &str, subject: &Subject<'_>) -> anyhow::Result<Pair> {
         let mut params = CertificateParams::default();
         params.distinguished_name = subject.distinguished_name();
         self.sign(file, params, ExtendedKeyUsagePurpose::ClientAuth)
@@ -92,7 +92,7 @@ impl Authority {
 }
 
 /// The key that signs the tokens of service accounts, and its public half in place of a certificate.
-pub(super) fn signing_pair(folder: &Path) -> anyhow::Result<Pair> {
+pub(crate) fn signing_pair(folder: &Path) -> anyhow::Result<Pair> {
     let key = KeyPair::generate()?;
     let pair = Pair {
         certificate: folder.join("service-account.pub"),

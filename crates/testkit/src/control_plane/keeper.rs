@@ -26,7 +26,7 @@ setsid sh -c '
 "#;
 
 /// A folder and a process group that end with this value, or with the process.
-pub(super) struct Keeper {
+pub(crate) struct Keeper {
     leader: Child,
     folder: TempDir,
 }
@@ -34,7 +34,7 @@ pub(super) struct Keeper {
 // === impl Keeper ===
 
 impl Keeper {
-    pub(super) fn start() -> anyhow::Result<Self> {
+    pub(crate) fn start() -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("netenf-plane-")
             .tempdir()
@@ -51,12 +51,12 @@ impl Keeper {
         Ok(Self { leader, folder })
     }
 
-    pub(super) fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
     /// The group that each program of the plane is started in.
-    pub(super) fn group(&self) -> Pid {
+    pub(crate) fn group(&self) -> Pid {
         Pid::from_child(&self.leader)
     }
 }

@@ -15,7 +15,7 @@ use crate::deadline::within;
 const TAIL: usize = 25;
 
 /// A program that runs. It ends with this value.
-pub(super) struct Program {
+pub(crate) struct Program {
     command: Command,
     child: Child,
     name: String,
@@ -26,7 +26,7 @@ pub(super) struct Program {
 
 impl Program {
     /// Starts the program at `path` in the process group `group`; its log stands in `folder`.
-    pub(super) fn start(
+    pub(crate) fn start(
         path: &Path,
         arguments: &[String],
         folder: &Path,
@@ -45,15 +45,21 @@ impl Program {
     }
 
     /// Kills the program and starts it anew with the same arguments; it goes on in its log.
-    pub(super) fn restart(&mut self) -> anyhow::Result<()> {
-        self.child.kill()?;
-        self.child.wait()?;
+    pub(crate) fn restart(&mut self) -> anyhow::Result<()> {
+        self.kill()?;
         self.child = spawn(&mut self.command)?;
         Ok(())
     }
 
+    /// Kills the program, which may be started anew.
+    pub(crate) fn kill(&mut self) -> anyhow::Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
     /// Returns once `look` is content with the running program.
-    pub(super) fn await_ready(
+    pub(crate) fn await_ready(
         &mut self,
         mut look: impl FnMut(&Self) -> bool,
     ) -> anyhow::Result<()> {
@@ -66,23 +72,23 @@ impl Program {
     }
 
     /// An error with what the program logged last.
-    pub(super) fn explained(&self, error: &anyhow::Error) -> anyhow::Error {
+    pub(crate) fn explained(&self, error: &anyhow::Error) -> anyhow::Error {
         let log = self.log();
         let lines: Vec<&str> = log.lines().collect();
         let last = lines[lines.len().saturating_sub(TAIL)..].join("\n");
         anyhow!("{error:#}; the last lines of the log of {}:\n{last}", self.name)
     }
 
-    pub(super) fn logged(&self, text: &str) -> bool {
+    pub(crate) fn logged(&self, text: &str) -> bool {
         self.log().contains(text)
     }
 
-    pub(super) fn signal(&self, signal: Signal) -> anyhow::Result<()> {
+    pub(crate) fn signal(&self, signal: Signal) -> anyhow::Result<()> {
         kill_process(Pid::from_child(&self.child), signal)
             .with_context(|| format!("cannot send {signal:?} to {}", self.name))
     }
 
-    fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         fs::read(&self.log)
             .map(|log| String::from_utf8_lossy(&log).into_owned())
             .unwrap_or_default()
