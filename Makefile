@@ -36,13 +36,15 @@ lint: ## Format check, clippy, documentation, and each pure crate on its own
 test: deps lint test-unit test-cli test-interop test-cluster ## Everything that CI runs
 
 test-unit: ## Unit, property, snapshot, drift and tidy tests: no network, no privileges
-	$(CARGO) test --locked --workspace --exclude kubectl-netenf --exclude netenf-cluster-tests
+	$(CARGO) test --locked --workspace --exclude kubectl-netenf --exclude netenf-cluster-tests --exclude netenf-telemetry
+	$(CARGO) test --locked -p netenf-telemetry --lib
 
 test-cli: ## The command line as a process, and its unit tests
 	$(CARGO) test --locked -p kubectl-netenf --bins --test it
 
-test-interop: ## Genuine Kubernetes code, kubectl and kube-network-policies beside ours (built from Go modules once)
+test-interop: ## Genuine Kubernetes code, kubectl, kube-network-policies and an OpenTelemetry Collector beside ours (built from Go modules once)
 	$(CARGO) test --locked -p kubectl-netenf --test interop
+	$(CARGO) test --locked -p netenf-telemetry --test collector
 
 test-cluster: ## Against a genuine API server (etcd and Kubernetes are built from Go modules once: about 15 minutes)
 	$(CARGO) build --locked -p netenf-agent

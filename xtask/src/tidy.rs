@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 /// Which of our crates each of them may depend on, outside of tests (ARCHITECTURE.md).
-pub const ARROWS: [(&str, &[&str]); 13] = [
+pub const ARROWS: [(&str, &[&str]); 14] = [
     ("netenf-policy", &[]),
     ("netenf-learn", &["netenf-policy"]),
     ("netenf-api", &[]),
@@ -15,6 +15,7 @@ pub const ARROWS: [(&str, &[&str]); 13] = [
     ("netenf-flows", &["netenf-learn"]),
     ("netenf-store", &["netenf-api", "netenf-k8s"]),
     ("netenf-cluster", &["netenf-api", "netenf-k8s"]),
+    ("netenf-telemetry", &["netenf-api"]),
     (
         "netenf-agent",
         &[
@@ -25,6 +26,7 @@ pub const ARROWS: [(&str, &[&str]); 13] = [
             "netenf-learn",
             "netenf-policy",
             "netenf-proto",
+            "netenf-telemetry",
         ],
     ),
     ("netenf-testkit", &[]),
@@ -44,11 +46,12 @@ pub const ARROWS: [(&str, &[&str]); 13] = [
 ];
 
 /// Crates of others that pure crates must not depend on, with what they would bring in.
-pub const FOREIGN: [(&str, &[&str]); 4] = [
+pub const FOREIGN: [(&str, &[&str]); 5] = [
     ("netenf-policy", &["serde", "kube", "k8s-openapi", "tokio", "jiff"]),
     ("netenf-learn", &["serde", "kube", "k8s-openapi", "tokio", "jiff"]),
     ("netenf-flows", &["kube", "k8s-openapi", "ratatui"]),
     ("netenf-cluster", &["ratatui"]),
+    ("netenf-telemetry", &["kube", "k8s-openapi", "ratatui"]),
 ];
 
 /// Direct dependencies of each workspace member, outside of tests.
