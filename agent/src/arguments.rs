@@ -1,5 +1,5 @@
 //! The command line. Each flag has a twin in the environment, which a chart can set from a Secret or a
-//! `ConfigMap`. Those of flow sources, learning, export and gRPC are accepted and judged already; the parts
+//! `ConfigMap`. Those of flow sources, learning and gRPC are accepted and judged already; the parts
 //! that read them are not there yet.
 
 use std::path::PathBuf;
@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use netenf_api::Backend;
 use netenf_k8s::enforcer;
 use netenf_learn::{Caps, Config, Scope};
+use netenf_telemetry::config::Secret;
 
 use crate::address::Address;
 use crate::duration;
@@ -135,6 +136,24 @@ impl Controller {
     /// How often changed proposals are written.
     pub(crate) fn flush_interval(&self) -> Duration {
         self.learning.learning_flush_interval
+    }
+
+    /// Where violations are sent, and by whom.
+    pub(crate) fn telemetry(&self) -> netenf_telemetry::Config {
+        let export = &self.export;
+        netenf_telemetry::Config {
+            endpoint: export.otlp_log_endpoint.clone(),
+            protocol: match export.otlp_log_protocol {
+                ExportProtocol::Grpc => netenf_telemetry::Protocol::Grpc,
+                ExportProtocol::HttpProtobuf => netenf_telemetry::Protocol::HttpProtobuf,
+            },
+            authorities: export.otlp_log_ca_cert.clone(),
+            identity: export.otlp_log_client_cert.clone().zip(export.otlp_log_client_key.clone()),
+            headers: export.otlp_log_headers.clone().unwrap_or_default(),
+            timeout: export.otlp_log_timeout,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            instance: self.pod_name.clone(),
+        }
     }
 
     /// What is learned, and how much of it.
@@ -307,6 +326,14 @@ struct Export {
     /// File of the certificate's key
     #[arg(long, env = "OTEL_EXPORTER_OTLP_CLIENT_KEY", requires = "otlp_log_client_cert")]
     otlp_log_client_key: Option<PathBuf>,
+
+    /// Headers of each request, NAME=VALUE,…; tokens belong into the environment
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_HEADERS", hide_env_values = true)]
+    otlp_log_headers: Option<Secret>,
+
+    /// How long a request may take; a number alone is milliseconds
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_TIMEOUT", default_value = "10s", value_parser = milliseconds)]
+    otlp_log_timeout: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -314,6 +341,12 @@ enum ExportProtocol {
     Grpc,
     #[value(name = "http/protobuf")]
     HttpProtobuf,
+}
+
+/// The environment of OpenTelemetry has milliseconds.
+fn milliseconds(text: &str) -> Result<Duration, String> {
+    let is_number = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    if is_number { duration::parse(&format!("{text}ms")) } else { duration::parse(text) }
 }
 
 #[cfg(test)]

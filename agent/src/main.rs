@@ -15,6 +15,7 @@ mod controller;
 mod counts;
 mod duration;
 mod enforcement;
+mod export;
 mod judging;
 mod learning;
 mod ledger;

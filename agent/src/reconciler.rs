@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::ObjectMeta;
-use netenf_api::{AuthorizationPolicy, Backend};
+use netenf_api::{AuthorizationPolicy, Backend, Violation};
 use netenf_cluster::apply::{Cause, Verb, WriteError, Writer, Written};
 use netenf_cluster::event::{self, EventType, Events};
 use netenf_cluster::lease::Leadership;
@@ -20,11 +20,13 @@ use netenf_k8s::lifecycle::Resource;
 use netenf_k8s::reconcile::{self, Document, EventKind, News, Step};
 use netenf_k8s::render::{Native, NativeKind};
 use netenf_learn::Caps;
+use netenf_telemetry::Telemetry;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use crate::awaited::{self, Awaited, Left, Sort};
 use crate::enforcement::Enforcement;
+use crate::export;
 use crate::ledger::{self, Draft};
 use crate::stored::{Name, Stored};
 
@@ -44,6 +46,7 @@ pub(crate) struct Reconciler {
     pub(crate) queue: Arc<Queue<Name>>,
     pub(crate) writer: Writer,
     pub(crate) events: Events,
+    pub(crate) telemetry: Telemetry,
     pub(crate) leadership: Leadership,
     pub(crate) backend: Backend,
     pub(crate) enforcement: Arc<Enforcement>,
@@ -88,12 +91,16 @@ impl Reconciler {
         if steps.is_empty() {
             return Outcome::Done;
         }
+        let policy = export::recorded(&steps);
         match self.execute(name, steps).await {
             // What was written comes back as a change, by which it is decided again.
             Ok(()) => {
                 self.refused().remove(name);
                 if let Some(draft) = draft {
-                    self.settle(name, &draft);
+                    let violations = self.settle(name, &draft);
+                    if let Some(policy) = policy {
+                        export::observed(&self.telemetry, name, &policy, violations);
+                    }
                 }
                 Outcome::Done
             }
@@ -158,10 +165,10 @@ impl Reconciler {
         self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was learned is written.
-    fn settle(&self, name: &Name, draft: &Draft) {
+    /// What was learned is written; gives the violations that are.
+    fn settle(&self, name: &Name, draft: &Draft) -> Vec<Violation> {
         let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
-        stored.ledger.settle(name, draft, ledger::Written::All);
+        stored.ledger.settle(name, draft, ledger::Written::All)
     }
 
     fn failed(&self, name: &Name, error: &WriteError) -> Outcome {
@@ -188,10 +195,8 @@ impl Reconciler {
                 Step::Replace(document) => (document, How::Replace),
                 Step::ReplaceStatus(resource) => (Document::Ours(resource), How::Status),
                 Step::Delete(document) => (document, How::Delete),
-                Step::Export(acknowledged) => {
-                    for one in acknowledged {
-                        tracing::info!(id = one.violation.id, reason = one.reason, "acknowledged");
-                    }
+                Step::Export(export) => {
+                    export::acknowledged(&self.telemetry, &export);
                     continue;
                 }
                 Step::Event(event) => {
@@ -359,6 +364,8 @@ fn typed<K: DeserializeOwned>(native: &Native) -> Result<K, WriteError> {
     })
 }
 
+/// In whole seconds, as the API holds times: what is told elsewhere is what it holds.
 fn now() -> Time {
-    Time(Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH))
+    let now = Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH);
+    Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
 }

@@ -13,6 +13,7 @@ use netenf_cluster::pulse;
 use netenf_cluster::queue::{Limits, Queue};
 use netenf_cluster::watch::Watches;
 use netenf_k8s::{Enforcer, Index};
+use netenf_telemetry::Telemetry;
 use prometheus_client::registry::Registry;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -44,7 +45,7 @@ const PREFIX: &str = "netenf";
 /// is less than a pod's default grace of 30 seconds, and than the 10 that the reference gives.
 const LAST_WRITES: Duration = Duration::from_secs(6);
 
-/// How long giving the lease up may take.
+/// How long giving the lease up may take; the last records have as long ([`netenf_telemetry::config::Limits`]).
 const RELEASE: Duration = Duration::from_secs(3);
 
 /// As many names are written at once: the API server is slower than the agent.
@@ -58,6 +59,7 @@ struct Parts {
     learning: Option<JoinHandle<()>>,
     queue: Arc<Queue<Name>>,
     stop: watch::Sender<bool>,
+    telemetry: Telemetry,
     _tasks: JoinSet<()>,
 }
 
@@ -73,7 +75,7 @@ pub(crate) async fn run(arguments: &arguments::Controller) -> anyhow::Result<()>
     serve_health(arguments.health_probe_bind_address, parts.readiness.clone()).await?;
     serve_metrics(arguments.metrics_bind_address, registry).await?;
 
-    let Parts { mut controller, elector, learning, queue, stop, .. } = parts;
+    let Parts { mut controller, elector, telemetry, learning, queue, stop, .. } = parts;
     // Until everything is written changes are taken in: what is written is decided on by them.
     let shutdown = async {
         tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
@@ -85,11 +87,7 @@ pub(crate) async fn run(arguments: &arguments::Controller) -> anyhow::Result<()>
     };
     controller.run(shutdown).await;
     // The last writes come before the lease is given up: after that another replica writes.
-    if let Some(elector) = elector
-        && timeout(RELEASE, elector.release()).await.is_err()
-    {
-        tracing::warn!("the lease was not given up in time: another replica waits for its end");
-    }
+    tokio::join!(release(elector), telemetry.shutdown());
     Ok(())
 }
 
@@ -103,12 +101,22 @@ async fn write_rest(learning: Option<JoinHandle<()>>, queue: &Queue<Name>) {
     queue.until_idle().await;
 }
 
+async fn release(elector: Option<Elector>) {
+    if let Some(elector) = elector
+        && timeout(RELEASE, elector.release()).await.is_err()
+    {
+        tracing::warn!("the lease was not given up in time: another replica waits for its end");
+    }
+}
+
 fn start(
     client: &Client,
     arguments: &arguments::Controller,
     registry: &mut Registry,
 ) -> anyhow::Result<Parts> {
     let source = arguments.source()?;
+    let telemetry = Telemetry::start(&arguments.telemetry(), registry)
+        .context("cannot send violations; see the arguments --otlp-log-…")?;
     let watches = Watches::start(client, registry);
     let pulse = pulse::start(client.clone(), registry);
     let writer = Writer::new(client.clone(), registry);
@@ -130,6 +138,7 @@ fn start(
         queue: queue.clone(),
         writer,
         events: Events::start(client.clone(), instance, registry),
+        telemetry: telemetry.clone(),
         leadership: leadership.clone(),
         backend: arguments.backend(),
         enforcement: Arc::clone(&enforcement),
@@ -164,7 +173,7 @@ fn start(
     });
     let learning = learning.map(|learning| tokio::spawn(learning.run()));
     let readiness = Readiness { pending, states: watches.states, pulse, leadership, source: state };
-    Ok(Parts { controller, elector, readiness, learning, queue, stop, _tasks: tasks })
+    Ok(Parts { controller, elector, readiness, telemetry, learning, queue, stop, _tasks: tasks })
 }
 
 /// A source that was never learned from is learned from its beginning.

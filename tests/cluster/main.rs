@@ -15,6 +15,7 @@ mod person;
 mod scale;
 mod server;
 mod table;
+mod telemetry;
 mod watch;
 mod write;
 

@@ -1,7 +1,9 @@
+use std::time::Duration;
+
 use clap::{CommandFactory as _, Parser as _};
 use rstest::rstest;
 
-use super::{Arguments, Backend, Command};
+use super::{Arguments, Backend, Command, Controller};
 
 #[test]
 fn every_flag_has_a_twin_in_the_environment() {
@@ -44,6 +46,7 @@ fn the_backend_is_the_providers_unless_told(#[case] arguments: &str, #[case] exp
 #[case::no_duration("--learning-flush-interval soon", Some("--learning-flush-interval"))]
 #[case::no_level("--log-level a=b=c", Some("--log-level"))]
 #[case::certificate_without_key("--otlp-log-client-cert a", Some("--otlp-log-client-key"))]
+#[case::no_timeout("--otlp-log-timeout soon", Some("--otlp-log-timeout"))]
 fn wrong_arguments_are_named(#[case] arguments: &str, #[case] expected: Option<&str>) {
     let words = ["netenf-agent", "controller"].into_iter().chain(arguments.split_whitespace());
     match (Arguments::try_parse_from(words), expected) {
@@ -51,4 +54,39 @@ fn wrong_arguments_are_named(#[case] arguments: &str, #[case] expected: Option<&
         (Err(error), Some(flag)) => assert!(error.to_string().contains(flag), "{error}"),
         (read, expected) => panic!("{read:?} is not {expected:?}"),
     }
+}
+
+fn controller(arguments: &str) -> Controller {
+    let words = ["netenf-agent", "controller"].into_iter().chain(arguments.split_whitespace());
+    let Command::Controller(controller) = Arguments::parse_from(words).command;
+    *controller
+}
+
+#[rstest]
+#[case::default("", 10_000)]
+#[case::opentelemetry("--otlp-log-timeout 2500", 2_500)]
+#[case::with_unit("--otlp-log-timeout 30s", 30_000)]
+fn a_number_alone_is_milliseconds(#[case] arguments: &str, #[case] expected: u64) {
+    let expected = Duration::from_millis(expected);
+    assert_eq!(controller(arguments).telemetry().timeout, expected);
+}
+
+#[test]
+fn what_violations_are_sent_with_is_taken_over_and_tokens_are_not_shown() {
+    let controller = controller(
+        "--pod-name agent-0 --otlp-log-endpoint https://otel:4318 --otlp-log-protocol http/protobuf \
+         --otlp-log-ca-cert ca --otlp-log-client-cert crt --otlp-log-client-key key --otlp-log-headers a=s3cret",
+    );
+    let expected = netenf_telemetry::Config {
+        endpoint: Some("https://otel:4318".to_owned()),
+        protocol: netenf_telemetry::Protocol::HttpProtobuf,
+        authorities: Some("ca".into()),
+        identity: Some(("crt".into(), "key".into())),
+        headers: "a=s3cret".to_owned().into(),
+        timeout: Duration::from_secs(10),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        instance: Some("agent-0".to_owned()),
+    };
+    assert_eq!(controller.telemetry(), expected);
+    assert!(!format!("{controller:?}").contains("s3cret"));
 }

@@ -16,7 +16,7 @@ mod judges;
 mod record;
 
 use judges::{Judges, names};
-pub use record::{gathered, record, violation};
+pub use record::{gathered, record, reported, violation};
 
 /// One of our policies, ready to be evaluated.
 #[derive(Debug, Clone)]

@@ -10,9 +10,9 @@
 //! writer at a time then, a foreign one has none. Where a plan is interrupted, the next one goes on from
 //! whatever was written: no step needs to know of an earlier plan.
 
-use netenf_api::AcknowledgedViolation;
+use netenf_api::{AcknowledgedViolation, Backend};
 
-use crate::lifecycle::Resource;
+use crate::lifecycle::{Key, Resource};
 use crate::render::Native;
 
 mod acknowledgement;
@@ -42,6 +42,17 @@ pub enum Document {
     Native(Box<Native>),
 }
 
+/// Violations of one policy that were acknowledged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Export {
+    /// The policy.
+    pub policy: Key,
+    /// What the policy is for.
+    pub backend: Backend,
+    /// The violations.
+    pub acknowledged: Vec<AcknowledgedViolation>,
+}
+
 /// One thing to do. Without a resourceVersion a document is what an earlier step of the plan wrote, and has
 /// the version that this returned.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,7 +66,7 @@ pub enum Step {
     /// Deletes exactly this object, as it was read.
     Delete(Document),
     /// Sends the acknowledgements as telemetry, which says what the API server holds by now.
-    Export(Vec<AcknowledgedViolation>),
+    Export(Export),
     /// Tells a person.
     Event(Event),
 }

@@ -147,7 +147,7 @@ impl Default for Limits {
             pause: Duration::from_millis(500),
             longest_pause: Duration::from_secs(30),
             age: Duration::from_mins(5),
-            shutdown: Duration::from_secs(5),
+            shutdown: Duration::from_secs(3),
         }
     }
 }

@@ -116,7 +116,7 @@ impl Telemetry {
         }
     }
 
-    /// Sends what waits, for 5 seconds at most, and ends. What could not be sent by then is counted, and so is
+    /// Sends what waits, for [`Limits::shutdown`] at most, and ends. What could not be sent by then is counted, and so is
     /// what a clone tells of later.
     pub async fn shutdown(self) {
         let Some(running) = &self.running else { return };

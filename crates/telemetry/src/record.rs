@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use jiff::Timestamp;
 use netenf_api::{AcknowledgedViolation, Backend, Mode, PeerRef, Violation};
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};
@@ -66,7 +67,7 @@ pub(crate) fn acknowledged(
     let mut attributes = common(violation, policy, backend);
     attributes.text("acknowledgement.reason", reason);
     attributes.maybe("acknowledgement.by", by);
-    attributes.text("acknowledgement.time", &acknowledged_at.0.to_string());
+    attributes.time("acknowledgement.time", acknowledged_at.0);
     let time = acknowledged_at.0.as_nanosecond();
     record(Event::Acknowledged, SeverityNumber::Info, time, &body, attributes)
 }
@@ -107,8 +108,8 @@ fn common(violation: &Violation, policy: (&str, &str), backend: Backend) -> Attr
     attributes.text("violation.direction", violation.direction.as_str());
     attributes.text("violation.reason", violation.reason.as_str());
     attributes.number("violation.count", Some(violation.count));
-    attributes.text("violation.first_seen", &violation.first_seen.0.to_string());
-    attributes.text("violation.last_seen", &violation.last_seen.0.to_string());
+    attributes.time("violation.first_seen", violation.first_seen.0);
+    attributes.time("violation.last_seen", violation.last_seen.0);
     if let Some(decision) = &violation.decided_by {
         attributes.text("violation.decided_by.tier", decision.tier.as_str());
         attributes.maybe("violation.decided_by.kind", decision.kind.as_deref());
@@ -165,6 +166,13 @@ impl Attributes {
     fn number(&mut self, key: &str, number: Option<i64>) {
         if let Some(number) = number {
             self.add(key, Value::IntValue(number));
+        }
+    }
+
+    /// What a source told without a time is as of 1970, which is none.
+    fn time(&mut self, key: &str, time: Timestamp) {
+        if time != Timestamp::UNIX_EPOCH {
+            self.text(key, &time.to_string());
         }
     }
 

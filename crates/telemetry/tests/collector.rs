@@ -1,4 +1,5 @@
 //! Against a genuine OpenTelemetry Collector: what it got is what was told, and what it did not get is counted.
+#![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::path::PathBuf;
 use std::time::Duration;

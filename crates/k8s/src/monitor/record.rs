@@ -101,6 +101,17 @@ pub fn record(policy: &mut WorkloadNetworkPolicy, violations: Vec<Violation>) {
     status.active_violation_count = i64::try_from(status.violations.len()).unwrap_or(i64::MAX);
 }
 
+/// What is worth telling of violations that were just recorded in the policy: each as the status holds it, or as it
+/// was seen if it was cut there. What a person acknowledged is known and not told again.
+pub fn reported(policy: &WorkloadNetworkPolicy, recorded: Vec<Violation>) -> Vec<Violation> {
+    let Some(status) = &policy.status else { return recorded };
+    let known = &status.acknowledged_violations;
+    let is_news = |one: &Violation| known.iter().all(|other| other.violation.id != one.id);
+    let held = |one: &Violation| status.violations.iter().find(|other| other.id == one.id).cloned();
+    let news = recorded.into_iter().filter(is_news);
+    news.map(|one| held(&one).unwrap_or(one)).collect()
+}
+
 /// Each violation once, with all of its connections; the newest come first.
 pub fn gathered(violations: Vec<Violation>) -> Vec<Violation> {
     let mut places: HashMap<String, usize> = HashMap::new();

@@ -219,6 +219,7 @@ fn a_recurrence_adds_to_its_record_and_an_acknowledged_one_stays_acknowledged() 
         previous_mode: None,
     });
     record(&mut policy, vec![of(6379)]);
+    assert_eq!(reported(&policy, vec![of(6379)]), [], "a person knows of it");
     let status = policy.status.unwrap();
     assert_eq!(status.active_violation_count, 1);
     assert_eq!(status.acknowledged_violations[0].violation.count, 9);
@@ -245,11 +246,17 @@ fn of_too_many_violations_the_newest_stay_and_the_rest_is_counted() {
         one.edge.last = Some(learn::Timestamp::from_seconds(1_000 + i64::from(port)));
         violation(&one, Mode::Monitor).unwrap()
     };
+    record(&mut policy, vec![of(150)]);
     record(&mut policy, (1..=150).map(of).collect());
+    let told = reported(&policy, (1..=150).map(of).collect());
+    let counts: Vec<_> = told.iter().map(|one| (one.dst_port, one.count)).collect();
+    let expected: Vec<_> =
+        (1..=150).map(|port| (Some(port), if port == 150 { 6 } else { 3 })).collect();
+    assert_eq!(counts, expected, "what is cut is told, and what recurs with all of it");
     let status = policy.status.unwrap();
     assert_eq!((status.violations.len(), status.violations_truncated), (100, Some(50)));
     assert_eq!(status.violations[0].dst_port, Some(150));
-    assert_eq!(status.violation_count, 450);
+    assert_eq!(status.violation_count, 453);
 }
 
 /// A cluster-wide policy on all pods with this egress rule.

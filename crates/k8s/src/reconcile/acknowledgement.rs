@@ -5,7 +5,7 @@ use netenf_api::{StateReason, WorkloadNetworkPolicy, key};
 
 use super::event::Event;
 use super::policy::told;
-use super::{Document, Step};
+use super::{Document, Export, Step};
 use crate::lifecycle::{Reason, Rejected, Resource, consume_acknowledgements};
 
 /// What to do about the acknowledging annotations of a policy: the status takes the records, telemetry tells
@@ -24,7 +24,11 @@ pub fn acknowledge(policy: &WorkloadNetworkPolicy, now: &Time) -> Vec<Step> {
     let mut cleaned = consumed.policy;
     if !consumed.acknowledged.is_empty() {
         steps.push(Step::ReplaceStatus(Resource::from(cleaned.clone())));
-        steps.push(Step::Export(consumed.acknowledged));
+        steps.push(Step::Export(Export {
+            policy: super::policy::key(policy),
+            backend: policy.spec.backend,
+            acknowledged: consumed.acknowledged,
+        }));
         // The version is the one that writing the status returned.
         cleaned.metadata.resource_version = None;
     }

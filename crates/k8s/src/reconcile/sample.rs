@@ -70,8 +70,9 @@ fn step(step: &Step) -> String {
         Step::Replace(document) => format!("replace {}", kind(document)),
         Step::ReplaceStatus(resource) => format!("status of {}", conditions(resource)),
         Step::Delete(document) => format!("delete {}", kind(document)),
-        Step::Export(records) => {
-            let ids: Vec<&str> = records.iter().map(|one| one.violation.id.as_str()).collect();
+        Step::Export(export) => {
+            let ids: Vec<&str> =
+                export.acknowledged.iter().map(|one| one.violation.id.as_str()).collect();
             format!("export {}", ids.join(","))
         }
         Step::Event(event) => format!("{:?} {}", event.kind, event.reason),

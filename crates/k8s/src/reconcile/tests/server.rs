@@ -128,8 +128,8 @@ impl Server {
                 self.collect();
                 Ok(())
             }
-            Step::Export(records) => {
-                self.exported.extend(records.iter().cloned());
+            Step::Export(export) => {
+                self.exported.extend(export.acknowledged.iter().cloned());
                 Ok(())
             }
             Step::Event(_) => Ok(()),
