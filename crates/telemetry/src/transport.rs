@@ -265,3 +265,6 @@ fn chain(error: &(dyn Error + 'static)) -> String {
 fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST_TEXT)]
 }
+
+#[cfg(test)]
+mod tests;

@@ -292,7 +292,9 @@ async fn many_records_go_in_few_requests() {
     let limits = Limits { delay: Duration::from_millis(200), ..LIMITS };
     let sender = Sender::start(&config(&collector, Protocol::Grpc), limits);
     let told: Vec<String> = (0..1500).map(|number| number.to_string()).collect();
-    told.iter().for_each(|id| sender.observe(id));
+    for id in &told {
+        sender.observe(id);
+    }
     sender.telemetry.clone().shutdown().await;
     assert_eq!(ids(&collector, 1500), told);
     assert_eq!((sender.observed("Delivered"), sender.failures()), (1500, 0));
