@@ -81,9 +81,10 @@ fn run(client: &Client, words: &str, expected: &[&str]) {
         last = shell(client, words);
         fits(&last, expected)
     };
-    let result = match only_looks {
-        true => within(SOON, words, || Ok(is_right().then_some(()))).is_ok(),
-        false => is_right(),
+    let result = if only_looks {
+        within(SOON, words, || Ok(is_right().then_some(()))).is_ok()
+    } else {
+        is_right()
     };
     assert!(result, "$ {words}\n{last}\nbut the page says\n{}", expected.join("\n"));
 }
