@@ -111,7 +111,7 @@ impl Learning {
                     }
                 }
                 _ = flush.tick() => {
-                    tokio::task::block_in_place(|| term.flush(!is_open));
+                    tokio::task::block_in_place(|| term.flush(!is_open, Pace::At(Instant::now())));
                     self.tell(&source, &flows);
                     if !is_open {
                         // Only now: what was reported is learned and waits to be written.
@@ -192,16 +192,21 @@ impl<'a> Term<'a> {
     }
 
     /// Has written what changed since the last flush. While flows still come that were learned from before nothing is
-    /// written; that no more of them come shows by a pause, or by the end.
-    fn flush(&mut self, is_over: bool) {
-        let is_new = std::mem::take(&mut self.is_new);
+    /// written, since nothing could tell until when it counts; that no more of them come shows by a pause, or by the
+    /// end.
+    fn flush(&mut self, is_over: bool, pace: Pace) {
+        let mut is_new = std::mem::take(&mut self.is_new);
         if is_over || !is_new {
             while let Some(point) = self.resume.rest() {
                 self.pass(point);
+                is_new = true;
             }
         }
-        if self.resume.is_over() && is_new {
-            self.learn(Pace::At(Instant::now()));
+        if !self.resume.is_over() {
+            return;
+        }
+        if is_new {
+            self.learn(pace);
         }
         self.sync();
     }
@@ -260,9 +265,10 @@ impl<'a> Term<'a> {
 
     /// Has everything written that waits, counts too.
     fn finish(&mut self) {
-        if self.resume.is_over() {
-            self.learn(Pace::Last);
+        if !self.resume.is_over() {
+            return;
         }
+        self.learn(Pace::Last);
         let mut stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
         let due = stored.ledger.all_due();
         drop(stored);

@@ -85,19 +85,16 @@ impl Agent {
                 term.take(Record::Flow(flow.clone()));
             }
         }
-        while let Some(point) = term.resume.rest() {
-            term.pass(point);
-        }
-        term.learn(pace);
-        term.sync();
+        term.flush(true, pace);
         self.write(world)
     }
 
     fn flush(&self, term: &mut Term<'_>, world: &mut World, pace: Pace) -> Result<(), Killed> {
-        if term.resume.is_over() {
-            term.learn(pace);
+        term.is_new = true;
+        term.flush(false, pace);
+        if !term.resume.is_over() {
+            return Ok(());
         }
-        term.sync();
         self.write(world)?;
         let stored = self.learning.stored.lock().unwrap();
         world.note = stored.ledger.written_until().map(|until| note(SOURCE, until));
