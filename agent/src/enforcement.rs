@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use netenf_api::Backend;
+use netenf_api::{Backend, WorkloadNetworkPolicy};
 use netenf_k8s::Index;
 use netenf_k8s::enforcer::{Enforcer, Provider, enforcer};
+use netenf_k8s::reconcile::{self, Step};
 
 /// Asks the index, and remembers what it said.
 pub(crate) struct Enforcement {
@@ -21,6 +22,12 @@ impl Enforcement {
     pub(crate) fn now(&self) -> Enforcer {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
         enforcer(&index, self.provider, self.backend)
+    }
+
+    /// What to do about violations that the policy allows by now.
+    pub(crate) fn cleared(&self, policy: &WorkloadNetworkPolicy) -> Vec<Step> {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        reconcile::clear(policy, &index)
     }
 
     /// Whether it is another one than the last time that this was asked.

@@ -6,7 +6,9 @@
 
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::Parser as _;
+use tokio::runtime::Runtime;
 
 mod address;
 mod arguments;
@@ -44,11 +46,14 @@ fn main() -> ExitCode {
     }
 }
 
-#[tokio::main]
-async fn run(arguments: &arguments::Controller) -> anyhow::Result<()> {
+fn run(arguments: &arguments::Controller) -> anyhow::Result<()> {
     // The one place where cryptography is chosen: everything that speaks TLS here takes this one.
     rustls::crypto::ring::default_provider()
         .install_default()
         .map_err(|_| anyhow::anyhow!("another cryptography provider was installed before"))?;
-    wiring::run(arguments).await
+    let runtime = Runtime::new().context("cannot start threads")?;
+    let ended = runtime.block_on(wiring::run(arguments));
+    // A thread may still read a pipe to which nobody writes any more, and cannot be told to stop.
+    runtime.shutdown_background();
+    ended
 }

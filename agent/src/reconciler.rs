@@ -123,7 +123,10 @@ impl Reconciler {
             return plan;
         }
         let steps = self.asked(&stored, name, enforcer);
-        Plan { steps, draft: None }
+        let policy = stored.policies.get(name).filter(|_| steps.is_empty()).cloned();
+        drop(stored);
+        let allowed = policy.map(|policy| self.enforcement.cleared(&policy));
+        Plan { steps: allowed.unwrap_or(steps), draft: None }
     }
 
     /// What a person asked for.
@@ -175,6 +178,12 @@ impl Reconciler {
         let cause = &error.cause;
         tracing::info!(%error, %cause, "a step was refused");
         match cause {
+            // Its namespace is gone, or its definition: what is learned of it then has no place.
+            Cause::NotFound(_) if error.verb == Verb::Create => {
+                let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+                stored.ledger.give_up(name);
+                Outcome::Done
+            }
             Cause::Conflict(_) | Cause::AlreadyExists | Cause::NotFound(_) => {
                 Outcome::Interrupted { after: SOON }
             }

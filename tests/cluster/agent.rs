@@ -60,7 +60,7 @@ impl Agent {
 
     /// How many requests wrote to the API server, but for the renewals of the lease.
     pub(crate) fn writes(&self) -> u64 {
-        let metrics = get(&self.metrics, "/metrics").1;
+        let metrics = self.metrics();
         let writes = metrics
             .lines()
             .filter(|line| line.starts_with("netenf_api_writes_total{") && !line.contains("Lease"));
@@ -87,16 +87,26 @@ impl Agent {
         self.child.id()
     }
 
+    /// How many of them ended so.
+    pub(crate) fn writes_that_ended(&self, outcome: &str) -> u64 {
+        let metrics = self.metrics();
+        let label = format!("outcome=\"{outcome}\"");
+        let writes = metrics
+            .lines()
+            .filter(|line| line.starts_with("netenf_api_writes_total{") && line.contains(&label));
+        writes.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+    }
+
     /// Whether it learned something, and wrote all of it that is to be written.
     pub(crate) fn has_learned(&self) -> bool {
-        let metrics = get(&self.metrics, "/metrics").1;
+        let metrics = self.metrics();
         let is = |line: &str| metrics.lines().any(|other| other == line);
         !is("netenf_proposals_learned 0") && is("netenf_queue_depth 0")
     }
 
     /// Whether its source has nothing more, and nothing is to be written.
     pub(crate) fn has_ended(&self) -> bool {
-        let metrics = get(&self.metrics, "/metrics").1;
+        let metrics = self.metrics();
         let is_idle = metrics.lines().any(|line| line == "netenf_queue_depth 0");
         is_idle && self.report()["source"]["state"] == "ended"
     }
@@ -104,9 +114,9 @@ impl Agent {
     /// Waits until as many flows came, and everything that there is to write of them at once is written.
     #[track_caller]
     pub(crate) fn wait_for_flows(&self, count: u64) {
-        wait(SOON, "the flows are learned from", || {
-            self.metric("flows_received") == Some(count) && self.is_idle()
-        });
+        let is_done = || self.metric("flows_received") == Some(count) && self.is_idle();
+        let answer = within(SOON, "the flows", || Ok(is_done().then_some(())));
+        assert!(answer.is_ok(), "{count} flows are not all written: {}", self.metrics());
     }
 
     /// Whether nothing is to be written, but for what was given up.
@@ -115,9 +125,13 @@ impl Agent {
         metrics[0].is_some() && metrics[0] == metrics[1]
     }
 
+    fn metrics(&self) -> String {
+        get(&self.metrics, "/metrics").1
+    }
+
     /// A metric without labels.
     pub(crate) fn metric(&self, name: &str) -> Option<u64> {
-        let metrics = get(&self.metrics, "/metrics").1;
+        let metrics = self.metrics();
         let prefix = format!("netenf_{name} ");
         metrics.lines().find_map(|line| line.strip_prefix(&prefix)?.parse().ok())
     }
@@ -125,7 +139,8 @@ impl Agent {
     /// Ends it as Kubernetes does, and waits until it has.
     pub(crate) fn stop(mut self) {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
-        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        let status = within(SOON, "it ends", || Ok(self.child.try_wait()?)).unwrap();
+        assert_eq!(status.code(), Some(0));
     }
 
     fn is_ready(&self) -> bool {

@@ -8,10 +8,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use k8s_openapi::jiff::Timestamp;
 use netenf_testkit::control_plane::Client;
+use netenf_testkit::deadline::within;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::io::ioctl_fionread;
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
+use crate::person::SOON;
 
 /// A source that says what a test has it say. It ends with this value.
 pub(crate) struct Feed {
@@ -39,13 +42,14 @@ impl Feed {
     /// The same with further arguments.
     pub(crate) fn start_with(&self, account: &Client, name: &str, arguments: &[&str]) -> Agent {
         let endpoint = format!("--provider-endpoint={}", self.path.display());
-        let own = [
-            "--provider-name=replay",
-            &endpoint,
-            "--learning-flush-interval=200ms",
-            "--wnp-status-update-interval=200ms",
-        ];
-        Agent::start_with(account, name, &[&own[..], arguments].concat())
+        let intervals = ["--learning-flush-interval", "--wnp-status-update-interval"];
+        let is_told = |flag: &&&str| arguments.iter().any(|one| one.starts_with(**flag));
+        let intervals = intervals.iter().filter(|flag| !is_told(flag));
+        let intervals: Vec<String> = intervals.map(|flag| format!("{flag}=200ms")).collect();
+        let mut all = vec!["--provider-name=replay", &endpoint];
+        all.extend(intervals.iter().map(String::as_str));
+        all.extend(arguments);
+        Agent::start_with(account, name, &all)
     }
 
     /// A new connection, `shop/web > shop/db:5432`; see [`end`].
@@ -67,6 +71,13 @@ impl Feed {
     #[track_caller]
     pub(crate) fn wait(&self, agent: &Agent) {
         agent.wait_for_flows(self.told.load(Ordering::Relaxed));
+    }
+
+    /// Ends it once everything that was told is read.
+    #[track_caller]
+    pub(crate) fn end(self) {
+        let is_read = || Ok((ioctl_fionread(&self.pipe)? == 0).then_some(()));
+        within(SOON, "the pipe is empty", is_read).unwrap();
     }
 
     /// The flow of a new connection, now.

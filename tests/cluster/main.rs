@@ -12,11 +12,13 @@ mod lease;
 mod life;
 mod lifecycle;
 mod person;
+mod place;
 mod scale;
 mod server;
 mod table;
 mod telemetry;
 mod watch;
+mod weakness;
 mod write;
 
 use std::time::Duration;

@@ -1,26 +1,12 @@
 //! The lifecycle, row by row: what the agent makes of a proposal, a label and a policy of one name.
 
-use netenf_testkit::control_plane::Client;
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, account};
+use crate::agent::account;
 use crate::feed::Feed;
-use crate::person::{Person, istio_policy, policy, proposal};
+use crate::person::{istio_policy, policy, proposal};
+use crate::place::{NAME, NATIVE, POLICY, PROMOTED_FROM, PROPOSAL, Place};
 use crate::plane;
-
-const NAME: &str = "deployment-web-egress";
-const PROPOSAL: &str = "wnpp/deployment-web-egress";
-const POLICY: &str = "wnp/deployment-web-egress";
-const NATIVE: &str = "networkpolicy/deployment-web-egress";
-const PROMOTED_FROM: &str = "networkenforcer.kubewarden.io/promoted-from";
-
-/// A namespace of the cluster, and who is there.
-struct Place<'a> {
-    namespace: &'static str,
-    person: Person<'a>,
-    feed: &'a Feed,
-    agent: &'a Agent,
-}
 
 /// Rows are told in the order of enforcer.md 13; where our outcome is another than the reference's it says so.
 ///
@@ -162,57 +148,7 @@ fn deleted(place: &Place<'_>) {
 
 // === impl Place ===
 
-impl<'a> Place<'a> {
-    fn new(
-        client: &'a Client,
-        namespace: &'static str,
-        (feed, agent): (&'a Feed, &'a Agent),
-    ) -> Self {
-        let person = Person::moving_to(client, namespace);
-        Self { namespace, person, feed, agent }
-    }
-
-    fn flow(&self, to: &str) -> String {
-        format!("{0}/web > {0}/{to}", self.namespace)
-    }
-
-    fn connects(&self, to: &str) {
-        self.feed.connects(&self.flow(to));
-    }
-
-    /// A connection is seen, and what was made of it is written.
-    fn learn(&self, to: &str) {
-        self.connects(to);
-        self.feed.wait(self.agent);
-    }
-
-    /// The object, with rules about this namespace.
-    fn here(&self, object: &Value) -> Value {
-        let own = json!(self.namespace).to_string();
-        serde_json::from_str(&object.to_string().replace("\"shop\"", &own)).unwrap()
-    }
-
-    /// The same as a policy that was promoted from a proposal.
-    fn of(&self, policy: Value, promoted_from: &str) -> Value {
-        let mut policy = self.here(&policy);
-        policy["metadata"]["labels"] = json!({PROMOTED_FROM: promoted_from});
-        policy
-    }
-
-    fn promote(&self, mode: &str) {
-        let label =
-            "label --overwrite wnpp/deployment-web-egress networkenforcer.kubewarden.io/promote";
-        self.person.run(&format!("{label}={mode}"));
-    }
-
-    /// Ports of the rules, in their order: that of the peers.
-    fn ports(&self, object: &str) -> Vec<u64> {
-        let object = self.person.get(object).unwrap();
-        let rules = object["spec"]["kubernetes"]["egress"].as_array().unwrap();
-        let ports = rules.iter().flat_map(|rule| rule["ports"].as_array().unwrap());
-        ports.map(|port| port["port"].as_u64().unwrap()).collect()
-    }
-
+impl Place<'_> {
     /// A proposal is learned and becomes the policy.
     fn becomes(&self, mode: &str) {
         self.learn("db:5432");
@@ -250,18 +186,5 @@ impl<'a> Place<'a> {
         self.connects("db:5432");
         self.connects("cache:6379");
         self.has_violation(mode, 6379);
-    }
-
-    /// One violation and no other is told, and no proposal is made.
-    fn has_violation(&self, mode: &str, port: u16) {
-        self.person.wait("the violation is told", |it| {
-            it.get(POLICY).is_some_and(|it| it["status"]["activeViolationCount"] == 1)
-        });
-        self.feed.wait(self.agent);
-        let policy = self.person.get(POLICY).unwrap();
-        let violations = policy["status"]["violations"].as_array().unwrap();
-        let told: Vec<_> = violations.iter().map(|it| (&it["dstPort"], &it["action"])).collect();
-        assert_eq!(told, [(&json!(port), &json!(mode))], "{policy:#}");
-        assert_eq!(self.person.get(PROPOSAL), None);
     }
 }

@@ -55,5 +55,7 @@ words! {
         LearnedLate = "LearnedLate",
         /// An annotation acknowledged no violation.
         AcknowledgementRejected = "AcknowledgementRejected",
+        /// The policy allows by now what was a violation.
+        ViolationsCleared = "ViolationsCleared",
     }
 }

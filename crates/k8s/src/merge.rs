@@ -33,6 +33,7 @@ pub use cover::{istio_allows, network_policy_allows};
 pub(crate) use cover::{principal_matches, selects_all};
 pub(crate) use late::take_over;
 use limit::Room;
+pub(crate) use meaning::protocol;
 
 /// Merges what is learned now into the stored proposal; `last` is the time of the newest observation.
 pub fn merge(

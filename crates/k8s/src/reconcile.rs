@@ -1,7 +1,7 @@
 //! What the controllers do, decided without doing it.
 //!
 //! ```text
-//! facts (objects as they were read, time) -> policy, proposal, acknowledge, learned -> steps -> API server
+//! facts (objects as they were read, time) -> policy, proposal, acknowledge, clear, learned -> steps -> API server
 //! ```
 //!
 //! Whoever executes steps does them in order and stops at the first that the API server refuses. Each write
@@ -16,6 +16,7 @@ use crate::lifecycle::{Key, Resource};
 use crate::render::Native;
 
 mod acknowledgement;
+mod clearance;
 mod condition;
 mod event;
 mod learned;
@@ -25,6 +26,7 @@ mod proposal;
 mod sample;
 
 pub use acknowledgement::acknowledge;
+pub use clearance::clear;
 pub use event::{Event, EventKind};
 pub use learned::{Learned, News, learned};
 pub use policy::{Policy, policy};

@@ -93,7 +93,7 @@ fn peers(rule: &RuleEvidence) -> Vec<RulePeer> {
 }
 
 /// The protocol of a rule; `None` for those that no rule can name.
-pub(super) fn protocol(protocol: Protocol) -> Option<netenf_policy::Protocol> {
+pub(crate) fn protocol(protocol: Protocol) -> Option<netenf_policy::Protocol> {
     match protocol {
         Protocol::Tcp => Some(netenf_policy::Protocol::Tcp),
         Protocol::Udp => Some(netenf_policy::Protocol::Udp),

@@ -38,6 +38,7 @@ impl EventKind {
             | StateReason::NameFree
             | StateReason::Monitoring
             | StateReason::Protecting
+            | StateReason::ViolationsCleared
             | StateReason::Promoted => Self::Normal,
             StateReason::InvalidSpec
             | StateReason::OtherBackend

@@ -1,0 +1,3 @@
+//! The weaknesses of the reference (`enforcer.md` 10), as far as the controller could have them: none of these tests
+//! holds for it.
+mod monitor;
