@@ -98,7 +98,11 @@ impl Feed {
     }
 
     pub(crate) fn tell(&self, flow: &Value) {
-        let line = json!({"flow": flow, "node_name": "n1", "time": flow["time"]});
+        self.tell_line(&json!({"flow": flow, "node_name": "n1", "time": flow["time"]}));
+    }
+
+    /// A line of any source.
+    pub(crate) fn tell_line(&self, line: &Value) {
         self.told.fetch_add(1, Ordering::Relaxed);
         (&self.pipe).write_all(format!("{line}\n").as_bytes()).unwrap();
     }
@@ -139,7 +143,8 @@ fn address(text: &str) -> String {
     format!("10.{a}.{b}.{c}")
 }
 
-fn now() -> String {
+/// The time as sources write it.
+pub(crate) fn now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     Timestamp::from_microsecond(since.as_micros().try_into().unwrap()).unwrap().to_string()
 }
