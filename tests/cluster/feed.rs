@@ -118,7 +118,7 @@ fn end(text: &str) -> Value {
         _ => return json!({"identity": 2, "labels": ["reserved:world"]}),
     };
     let pod = match kind {
-        "Deployment" => format!("{name}-7d9f8b6c5-abcde"),
+        "Deployment" => format!("{}-7d9f8b6c5-abcde", &name[..name.len().min(230)]),
         _ => format!("{name}-0"),
     };
     json!({

@@ -2,3 +2,6 @@
 //! holds for it.
 mod mesh;
 mod monitor;
+mod names;
+mod promotion;
+mod queue;
