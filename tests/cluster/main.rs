@@ -20,6 +20,7 @@ mod telemetry;
 mod watch;
 mod weakness;
 mod write;
+mod writers;
 
 use std::time::Duration;
 
