@@ -134,6 +134,7 @@ impl Controller {
             }
             Change::Applied(object) => self.index_mut().apply(object),
             Change::Deleted(object) => self.index_mut().delete(&object, at),
+            Change::Unreadable(it) if it.is_gone => {}
             Change::Unreadable(it) => tracing::warn!(
                 kind = %it.kind, namespace = it.namespace, name = it.name, message = it.message,
                 "an object cannot be read and is left out; another version of the agent may have written it"

@@ -15,8 +15,9 @@ use netenf_cluster::apply::{Cause, Verb, WriteError, Writer, Written};
 use netenf_cluster::event::{self, EventType, Events};
 use netenf_cluster::lease::Leadership;
 use netenf_cluster::queue::{Fate, Outcome, Queue};
+use netenf_cluster::watch::Unreadable;
 use netenf_k8s::Enforcer;
-use netenf_k8s::lifecycle::Resource;
+use netenf_k8s::lifecycle::{Key, Resource};
 use netenf_k8s::reconcile::{self, Document, EventKind, News, Step};
 use netenf_k8s::render::{Native, NativeKind};
 use netenf_learn::Caps;
@@ -119,6 +120,11 @@ impl Reconciler {
     fn plan(&self, name: &Name) -> Plan {
         let enforcer = self.enforcement.now();
         let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(it) = stored.unreadable(name) {
+            let steps = vec![reconcile::unreadable(unread_key(it), &it.message)];
+            stored.ledger.give_up(name);
+            return Plan { steps, draft: None };
+        }
         if let Some(plan) = learned(&mut stored, name) {
             return plan;
         }
@@ -308,6 +314,9 @@ impl Reconciler {
 
     fn uid(&self, about: &netenf_k8s::lifecycle::Key, name: &Name) -> Option<String> {
         let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(it) = stored.unreadable(name) {
+            return it.uid.clone();
+        }
         match about.kind {
             netenf_k8s::lifecycle::Kind::Proposal => {
                 stored.proposals.get(name)?.metadata.uid.clone()
@@ -348,6 +357,15 @@ pub(crate) fn learned(stored: &mut Stored, name: &Name) -> Option<Plan> {
     let written = ledger::Written::Nothing { counts: news == News::Counts, is_absent };
     stored.ledger.settle(name, &draft, written);
     None
+}
+
+/// The key of an object that cannot be read.
+fn unread_key(it: &Unreadable) -> Key {
+    let (namespace, name) = (it.namespace.clone(), it.name.clone());
+    match it.kind {
+        netenf_cluster::Kind::Proposal => Key::proposal(namespace, name),
+        _ => Key::policy(namespace, name),
+    }
 }
 
 /// How an object is written.

@@ -6,7 +6,7 @@ use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::ObjectMeta;
 use netenf_api::{WorkloadNetworkPolicy, WorkloadNetworkPolicyProposal};
 use netenf_cluster::Kind;
-use netenf_cluster::watch::Change;
+use netenf_cluster::watch::{Change, Unreadable};
 use netenf_k8s::Object;
 use netenf_k8s::render::{Native, NativeKind};
 use serde_json::Value;
@@ -22,6 +22,8 @@ pub(crate) struct Stored {
     pub(crate) proposals: BTreeMap<Name, WorkloadNetworkPolicyProposal>,
     pub(crate) policies: BTreeMap<Name, WorkloadNetworkPolicy>,
     natives: BTreeMap<(NativeKind, Name), Native>,
+    /// Proposals and policies that cannot be read, since a newer version of the agent wrote them.
+    unreadable: BTreeMap<(Kind, Name), Unreadable>,
     /// What was learned and is not written yet.
     pub(crate) ledger: Ledger,
 }
@@ -49,8 +51,31 @@ impl Stored {
                 touched.extend(objects.iter().filter_map(|object| self.put(object)));
                 touched
             }
-            Change::Unreadable(_) => BTreeSet::new(),
+            Change::Unreadable(it) => self.note(it).into_iter().collect(),
         }
+    }
+
+    /// The proposal or the policy of that name, if there is one that cannot be read. Nothing is decided about the name
+    /// then: what is not known would be taken for absent.
+    pub(crate) fn unreadable(&self, name: &Name) -> Option<&Unreadable> {
+        let of = |kind| self.unreadable.get(&(kind, name.clone()));
+        of(Kind::Policy).or_else(|| of(Kind::Proposal))
+    }
+
+    /// An object cannot be read, or one that could not is gone.
+    fn note(&mut self, it: &Unreadable) -> Option<Name> {
+        let name = (it.namespace.clone(), it.name.clone());
+        match it.kind {
+            Kind::Proposal => drop(self.proposals.remove(&name)),
+            Kind::Policy => drop(self.policies.remove(&name)),
+            _ => return None,
+        }
+        self.ledger.changed(&name, None);
+        match it.is_gone {
+            true => drop(self.unreadable.remove(&(it.kind, name.clone()))),
+            false => drop(self.unreadable.insert((it.kind, name.clone()), it.clone())),
+        }
+        Some(name)
     }
 
     fn put(&mut self, object: &Object) -> Option<Name> {
@@ -58,12 +83,14 @@ impl Stored {
             Object::Proposal(it) => {
                 let name = name(&it.metadata)?;
                 self.ledger.changed(&name, it.metadata.resource_version.as_deref());
+                self.unreadable.remove(&(Kind::Proposal, name.clone()));
                 self.proposals.insert(name.clone(), it.clone());
                 Some(name)
             }
             Object::Policy(it) => {
                 let name = name(&it.metadata)?;
                 self.ledger.changed(&name, it.metadata.resource_version.as_deref());
+                self.unreadable.remove(&(Kind::Policy, name.clone()));
                 self.policies.insert(name.clone(), it.clone());
                 Some(name)
             }
@@ -101,6 +128,7 @@ impl Stored {
 
     /// Lets go of a kind; gives what it held.
     fn clear(&mut self, kind: Kind) -> BTreeSet<Name> {
+        self.unreadable.retain(|(known, _), _| *known != kind);
         let native = match kind {
             Kind::Proposal => {
                 let gone = std::mem::take(&mut self.proposals).into_keys();

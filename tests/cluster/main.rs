@@ -8,6 +8,7 @@ mod enforcer;
 mod event;
 mod feed;
 mod guide;
+mod hostile;
 mod lease;
 mod life;
 mod lifecycle;

@@ -99,18 +99,15 @@ impl<'a> Person<'a> {
         self.client.kubectl(&words)
     }
 
-    /// A merge patch, which may hold spaces.
+    /// A merge patch of any size.
     pub(crate) fn patch(&self, object: &str, patch: &Value) {
-        let patch = patch.to_string();
-        let words = ["patch", object, "--type=merge", "-p", &patch, "-n", self.namespace];
-        self.client.kubectl(&words).unwrap();
+        self.read(patch, &format!("patch {object} --type=merge --patch-file=/dev/stdin")).unwrap();
     }
 
     /// The same of the status.
     pub(crate) fn patch_status(&self, object: &str, patch: &Value) {
-        let patch = patch.to_string();
-        let words = ["patch", object, "--type=merge", "--subresource=status", "-p", &patch];
-        self.client.kubectl(&[&words[..], &["-n", self.namespace]].concat()).unwrap();
+        let words = format!("patch {object} --type=merge --subresource=status");
+        self.read(patch, &format!("{words} --patch-file=/dev/stdin")).unwrap();
     }
 
     /// The object; `None` if it is not there.

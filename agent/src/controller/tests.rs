@@ -43,6 +43,8 @@ fn the_index_holds_what_the_changes_say() {
         kind: Kind::Deployment,
         namespace: "shop".to_owned(),
         name: "new".to_owned(),
+        uid: None,
+        is_gone: false,
         message: "unknown".to_owned(),
     };
     let steps = vec![

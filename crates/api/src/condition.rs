@@ -55,6 +55,8 @@ words! {
         LearnedLate = "LearnedLate",
         /// An annotation acknowledged no violation.
         AcknowledgementRejected = "AcknowledgementRejected",
+        /// The object has another shape than this version knows, and is left alone.
+        Unreadable = "Unreadable",
         /// The policy allows by now what was a violation.
         ViolationsCleared = "ViolationsCleared",
     }

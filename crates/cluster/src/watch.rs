@@ -40,7 +40,7 @@ pub enum Change {
     Applied(Object),
     /// The object is gone.
     Deleted(Object),
-    /// The object is there, and cannot be understood. It is not among those of [`Change::Replaced`].
+    /// The object cannot be understood. It is not among those of [`Change::Replaced`], after which it is told.
     Unreadable(Unreadable),
 }
 
@@ -53,6 +53,10 @@ pub struct Unreadable {
     pub namespace: String,
     /// Its name.
     pub name: String,
+    /// Its UID, by which an Event finds it.
+    pub uid: Option<String>,
+    /// Whether it is there no more.
+    pub is_gone: bool,
     /// What could not be read.
     pub message: String,
 }

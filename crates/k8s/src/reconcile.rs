@@ -10,7 +10,7 @@
 //! writer at a time then, a foreign one has none. Where a plan is interrupted, the next one goes on from
 //! whatever was written: no step needs to know of an earlier plan.
 
-use netenf_api::{AcknowledgedViolation, Backend};
+use netenf_api::{AcknowledgedViolation, Backend, StateReason};
 
 use crate::lifecycle::{Key, Resource};
 use crate::render::Native;
@@ -71,6 +71,15 @@ pub enum Step {
     Export(Export),
     /// Tells a person.
     Event(Event),
+}
+
+/// Tells of an object that has another shape than this version knows: nothing is done about it, and nothing of its
+/// name.
+pub fn unreadable(about: Key, message: &str) -> Step {
+    let message = format!(
+        "the object is left alone, since this version cannot read it ({message}): upgrade the agent, or mend the object"
+    );
+    Step::Event(Event::new(about, StateReason::Unreadable, &message))
 }
 
 #[cfg(test)]

@@ -50,6 +50,13 @@ pub(super) struct Source<K, R> {
     pub(super) hub: Hub,
 }
 
+/// What a list told until now.
+#[derive(Default)]
+struct Listed {
+    objects: Vec<Object>,
+    unreadable: Vec<Unreadable>,
+}
+
 /// Why the objects of a version are no longer followed.
 enum End {
     NotServed,
@@ -105,7 +112,7 @@ where
         let config = watcher::Config::default().timeout(WATCH_SECONDS);
         let mut events = pin!(watcher(api, config));
         let mut backoff = DefaultBackoff::default();
-        let mut listed = Some(Vec::new());
+        let mut listed = Some(Listed::default());
         loop {
             let event = match timeout(GRACE, events.next()).await {
                 Ok(Some(event)) => event,
@@ -152,16 +159,20 @@ where
     async fn take(
         &self,
         event: Event<K>,
-        listed: &mut Option<Vec<Object>>,
+        listed: &mut Option<Listed>,
     ) -> Result<(), mpsc::error::SendError<Change>> {
         match event {
-            Event::Init => *listed = Some(Vec::new()),
+            Event::Init => *listed = Some(Listed::default()),
             Event::InitApply(object) => match self.read(object) {
-                Ok(object) => listed.get_or_insert_default().push(object),
-                Err(unreadable) => self.send(Change::Unreadable(unreadable)).await?,
+                Ok(object) => listed.get_or_insert_default().objects.push(object),
+                Err(unreadable) => listed.get_or_insert_default().unreadable.push(unreadable),
             },
             Event::InitDone => {
-                self.send(Change::Replaced(self.kind, listed.take().unwrap_or_default())).await?;
+                let Listed { objects, unreadable } = listed.take().unwrap_or_default();
+                self.send(Change::Replaced(self.kind, objects)).await?;
+                for one in unreadable {
+                    self.send(Change::Unreadable(one)).await?;
+                }
                 self.hub.metrics.lists.get_or_create(&OfKind::new(self.kind)).inc();
                 self.enter(State::Synced);
             }
@@ -171,8 +182,8 @@ where
                 self.count_change();
             }
             Event::Delete(object) => {
-                self.send(self.read(object).map_or_else(Change::Unreadable, Change::Deleted))
-                    .await?;
+                let gone = |it| Change::Unreadable(Unreadable { is_gone: true, ..it });
+                self.send(self.read(object).map_or_else(gone, Change::Deleted)).await?;
                 self.count_change();
             }
         }
@@ -181,9 +192,10 @@ where
 
     fn read(&self, object: K) -> Result<Object, Unreadable> {
         let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+        let uid = object.uid();
         (self.read)(object).map_err(|message| {
             self.hub.metrics.unreadable.get_or_create(&OfKind::new(self.kind)).inc();
-            Unreadable { kind: self.kind, namespace, name, message }
+            Unreadable { kind: self.kind, namespace, name, uid, is_gone: false, message }
         })
     }
 

@@ -51,6 +51,7 @@ impl EventKind {
             | StateReason::AlreadyExists
             | StateReason::NoRules
             | StateReason::LearnedLate
+            | StateReason::Unreadable
             | StateReason::AcknowledgementRejected => Self::Warning,
         }
     }
