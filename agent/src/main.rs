@@ -22,6 +22,7 @@ mod judging;
 mod learning;
 mod ledger;
 mod log;
+mod packed;
 mod readiness;
 mod reconciler;
 mod resume;

@@ -137,10 +137,10 @@ impl Reconciler {
 
     /// What a person asked for.
     fn asked(&self, stored: &Stored, name: &Name, enforcer: Enforcer) -> Vec<Step> {
-        let (proposal, policy) = (stored.proposals.get(name), stored.policies.get(name));
+        let (proposal, policy) = (stored.proposal(name), stored.policies.get(name));
         let (now, refused) = (now(), self.refused().get(name).cloned());
         let refused = refused.as_deref();
-        if let Some(proposal) = proposal {
+        if let Some(proposal) = &proposal {
             let facts = reconcile::Proposal { proposal, policy, refused, now: &now };
             let steps = reconcile::proposal(&facts);
             if !steps.is_empty() {
@@ -340,9 +340,9 @@ pub(crate) fn learned(stored: &mut Stored, name: &Name) -> Option<Plan> {
     if draft.is_empty() {
         return None;
     }
-    let (proposal, policy) = (stored.proposals.get(name), stored.policies.get(name));
+    let (proposal, policy) = (stored.proposal(name), stored.policies.get(name));
     let (news, steps) = reconcile::learned(&reconcile::Learned {
-        proposal,
+        proposal: proposal.as_ref(),
         policy,
         fresh: draft.fresh.as_ref().map(|(_, proposal)| proposal),
         denied: draft.violations.clone(),

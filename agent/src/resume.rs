@@ -84,12 +84,12 @@ impl Resume {
 /// Until when objects say that they count.
 fn counted_until(stored: &Stored) -> impl Iterator<Item = (&Name, Timestamp)> {
     let proposals = stored.proposals.iter();
-    let proposals = proposals
-        .map(|(name, one)| (name, one.status.as_ref().and_then(|it| it.learned_until.as_ref())));
+    let proposals =
+        proposals.map(|(name, one)| (name, one.get().and_then(|it| it.status?.learned_until)));
     let policies = stored.policies.iter();
     let policies = policies
-        .map(|(name, one)| (name, one.status.as_ref().and_then(|it| it.learned_until.as_ref())));
-    proposals.chain(policies).filter_map(|(name, time)| Some((name, end_of(time?)?)))
+        .map(|(name, one)| (name, one.status.as_ref().and_then(|it| it.learned_until.clone())));
+    proposals.chain(policies).filter_map(|(name, time)| Some((name, end_of(&time?)?)))
 }
 
 /// The API holds microseconds: what was observed within this one counts.

@@ -12,6 +12,7 @@ use netenf_k8s::render::{Native, NativeKind};
 use serde_json::Value;
 
 use crate::ledger::Ledger;
+use crate::packed::Packed;
 
 /// Namespace and name. A proposal, its policy and the policy's native object share them.
 pub(crate) type Name = (String, String);
@@ -19,7 +20,7 @@ pub(crate) type Name = (String, String);
 /// What is reconciled.
 #[derive(Debug, Default)]
 pub(crate) struct Stored {
-    pub(crate) proposals: BTreeMap<Name, WorkloadNetworkPolicyProposal>,
+    pub(crate) proposals: BTreeMap<Name, Packed<WorkloadNetworkPolicyProposal>>,
     pub(crate) policies: BTreeMap<Name, WorkloadNetworkPolicy>,
     natives: BTreeMap<(NativeKind, Name), Native>,
     /// Proposals and policies that cannot be read, since a newer version of the agent wrote them.
@@ -34,6 +35,11 @@ impl Stored {
     /// The native object of that kind and name, whoever wrote it.
     pub(crate) fn native(&self, kind: NativeKind, name: &Name) -> Option<&Native> {
         self.natives.get(&(kind, name.clone()))
+    }
+
+    /// The proposal of that name.
+    pub(crate) fn proposal(&self, name: &Name) -> Option<WorkloadNetworkPolicyProposal> {
+        self.proposals.get(name)?.get()
     }
 
     /// Everything that there is something to decide about.
@@ -71,9 +77,10 @@ impl Stored {
             _ => return None,
         }
         self.ledger.changed(&name, None);
-        match it.is_gone {
-            true => drop(self.unreadable.remove(&(it.kind, name.clone()))),
-            false => drop(self.unreadable.insert((it.kind, name.clone()), it.clone())),
+        if it.is_gone {
+            self.unreadable.remove(&(it.kind, name.clone()));
+        } else {
+            self.unreadable.insert((it.kind, name.clone()), it.clone());
         }
         Some(name)
     }
@@ -84,7 +91,7 @@ impl Stored {
                 let name = name(&it.metadata)?;
                 self.ledger.changed(&name, it.metadata.resource_version.as_deref());
                 self.unreadable.remove(&(Kind::Proposal, name.clone()));
-                self.proposals.insert(name.clone(), it.clone());
+                self.proposals.insert(name.clone(), Packed::new(it)?);
                 Some(name)
             }
             Object::Policy(it) => {

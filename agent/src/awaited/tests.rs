@@ -2,6 +2,7 @@ use rstest::rstest;
 use serde_json::json;
 
 use super::*;
+use crate::packed::Packed;
 
 fn stored(version: Option<(&str, &str)>) -> Stored {
     let mut stored = Stored::default();
@@ -10,7 +11,8 @@ fn stored(version: Option<(&str, &str)>) -> Stored {
             "metadata": {"name": "web", "namespace": "shop", "uid": uid, "resourceVersion": version},
             "spec": {"backend": "kubernetes"},
         });
-        stored.proposals.insert(name(), serde_json::from_value(proposal).unwrap());
+        let proposal = serde_json::from_value(proposal).unwrap();
+        stored.proposals.insert(name(), Packed::new(&proposal).unwrap());
     }
     stored
 }

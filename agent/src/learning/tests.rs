@@ -13,6 +13,7 @@ use proptest::sample::Index as Choice;
 
 use super::*;
 use crate::ledger::Written;
+use crate::packed::Packed;
 use crate::reconciler::{Plan, learned};
 use crate::sample::opened;
 use crate::stored::Stored;
@@ -29,6 +30,13 @@ struct World {
     killed_after: u64,
 }
 
+fn packed(
+    proposals: &BTreeMap<Name, WorkloadNetworkPolicyProposal>,
+) -> BTreeMap<Name, Packed<WorkloadNetworkPolicyProposal>> {
+    let packed = proposals.iter().map(|(name, one)| (name.clone(), Packed::new(one).unwrap()));
+    packed.collect()
+}
+
 /// The agent was killed.
 struct Killed;
 
@@ -43,7 +51,7 @@ impl Agent {
     fn start(world: &World) -> Self {
         let mut registry = Registry::default();
         let mut stored = Stored::default();
-        stored.proposals = world.proposals.clone();
+        stored.proposals = packed(&world.proposals);
         stored.policies = world.policies.clone();
         let learning = Learning {
             source: Source::Replay("/recording".into()),
@@ -110,8 +118,12 @@ impl Agent {
             };
             for step in steps {
                 world.execute(&name, step)?;
-                stored.proposals = world.proposals.clone();
-                stored.policies = world.policies.clone();
+                if let Some(proposal) = world.proposals.get(&name) {
+                    stored.proposals.insert(name.clone(), Packed::new(proposal).unwrap());
+                }
+                if let Some(policy) = world.policies.get(&name) {
+                    stored.policies.insert(name.clone(), policy.clone());
+                }
             }
             stored.ledger.settle(&name, &draft, Written::All);
         }

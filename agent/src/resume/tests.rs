@@ -1,4 +1,5 @@
 use super::*;
+use crate::packed::Packed;
 
 #[test]
 fn a_note_is_read_by_its_own_source_only() {
@@ -22,7 +23,8 @@ fn few_times_are_looked_at() {
             jiff::Timestamp::from_second(2000 + second).unwrap()
         );
         let name = ("shop".to_owned(), format!("a{second}"));
-        stored.proposals.insert(name, serde_saphyr::from_str(&text).unwrap());
+        let proposal = serde_saphyr::from_str(&text).unwrap();
+        stored.proposals.insert(name, Packed::new(&proposal).unwrap());
     }
     let mut resume = Resume::new(Some(Timestamp::from_seconds(1500)), &stored);
     let mut points = 0;

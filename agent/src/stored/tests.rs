@@ -65,7 +65,7 @@ fn what_cannot_be_read_is_known_to_be_there() {
         })
     };
     let list = || Change::Replaced(Kind::Proposal, Vec::new());
-    let steps = [
+    let steps = vec![
         (Change::Applied(proposal()), true, false),
         (unreadable(false), false, true),
         (Change::Replaced(Kind::Policy, Vec::new()), false, true),
