@@ -129,7 +129,11 @@ impl Reconciler {
             return plan;
         }
         let steps = self.asked(&stored, name, enforcer);
-        let policy = stored.policies.get(name).filter(|_| steps.is_empty()).cloned();
+        let policy = stored
+            .policies
+            .get(name)
+            .filter(|one| steps.is_empty() && reconcile::lists_violations(one));
+        let policy = policy.cloned();
         drop(stored);
         let allowed = policy.map(|policy| self.enforcement.cleared(&policy));
         Plan { steps: allowed.unwrap_or(steps), draft: None }

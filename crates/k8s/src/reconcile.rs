@@ -26,7 +26,7 @@ mod proposal;
 mod sample;
 
 pub use acknowledgement::acknowledge;
-pub use clearance::clear;
+pub use clearance::{clear, lists_violations};
 pub use event::{Event, EventKind};
 pub use learned::{Learned, News, learned};
 pub use policy::{Policy, policy};

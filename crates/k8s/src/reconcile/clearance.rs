@@ -20,11 +20,7 @@ use crate::merge::{istio_allows, network_policy_allows, protocol};
 /// (W18). Asked is the policy itself, by the engine; who its peers are is told by the index, and what cannot be told
 /// stays listed, as does what another policy denies.
 pub fn clear(policy: &WorkloadNetworkPolicy, index: &Index) -> Vec<Step> {
-    if policy.metadata.deletion_timestamp.is_some() {
-        return Vec::new();
-    }
-    let Some(status) = &policy.status else { return Vec::new() };
-    if status.violations.is_empty() && status.acknowledged_violations.is_empty() {
+    if policy.metadata.deletion_timestamp.is_some() || !lists_violations(policy) {
         return Vec::new();
     }
     let mut cleared = policy.clone();
@@ -48,6 +44,12 @@ pub fn clear(policy: &WorkloadNetworkPolicy, index: &Index) -> Vec<Step> {
         ))
     });
     [Step::ReplaceStatus(Resource::from(cleared))].into_iter().chain(event).collect()
+}
+
+/// Whether there is something that could be cleared.
+pub fn lists_violations(policy: &WorkloadNetworkPolicy) -> bool {
+    let status = policy.status.as_ref();
+    status.is_some_and(|it| !it.violations.is_empty() || !it.acknowledged_violations.is_empty())
 }
 
 /// What a policy allows.
