@@ -55,8 +55,8 @@ impl<'a> Place<'a> {
     }
 
     /// The same as a policy that was promoted from a proposal.
-    pub(crate) fn of(&self, policy: Value, promoted_from: &str) -> Value {
-        let mut policy = self.here(&policy);
+    pub(crate) fn of(&self, policy: &Value, promoted_from: &str) -> Value {
+        let mut policy = self.here(policy);
         policy["metadata"]["labels"] = json!({PROMOTED_FROM: promoted_from});
         policy
     }

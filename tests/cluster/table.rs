@@ -8,6 +8,9 @@ use crate::person::{istio_policy, policy, proposal};
 use crate::place::{NAME, NATIVE, POLICY, PROMOTED_FROM, PROPOSAL, Place};
 use crate::plane;
 
+/// What is done and found in the place of a row.
+type Row = fn(&Place<'_>);
+
 /// Rows are told in the order of enforcer.md 13; where our outcome is another than the reference's it says so.
 ///
 /// | proposal | label | policy | promoted-from | outcome |
@@ -22,7 +25,7 @@ use crate::plane;
 /// | no | – | Istio's | its name | `foreign`: left alone, which is told (there: a panic under another provider) |
 /// | no | – | yes | none | `handmade`: enforced and judged like a promoted one (there: never judged, and it learns beside it) |
 /// | any | – | deleted | – | `deleted`: its object goes with it, and the next flow makes a proposal |
-const ROWS: [(&str, fn(&Place<'_>)); 12] = [
+const ROWS: [(&str, Row); 12] = [
     ("learned", learned),
     ("unclear", unclear),
     ("monitored", monitored),
@@ -91,7 +94,7 @@ fn left(place: &Place<'_>) {
     grown["spec"]["kubernetes"]["egress"].as_array_mut().unwrap().push(more);
     place.person.apply(&grown);
     place.person.wait("the proposal is older than the policy", |it| it.is_past(PROPOSAL));
-    place.person.apply(&place.of(policy(NAME, "monitor"), NAME));
+    place.person.apply(&place.of(&policy(NAME, "monitor"), NAME));
     place.person.wait("the proposal is gone", |it| it.get(PROPOSAL).is_none());
     let policy = place.person.get(POLICY).unwrap();
     let late = &policy["status"]["uncovered"][0];
@@ -104,16 +107,16 @@ fn taken(place: &Place<'_>) {
 }
 
 fn others(place: &Place<'_>) {
-    place.is_in_the_way(&place.of(policy(NAME, "monitor"), "deployment-other-egress"));
+    place.is_in_the_way(&place.of(&policy(NAME, "monitor"), "deployment-other-egress"));
 }
 
 fn watched(place: &Place<'_>) {
-    place.person.apply(&place.of(policy(NAME, "monitor"), NAME));
+    place.person.apply(&place.of(&policy(NAME, "monitor"), NAME));
     place.judges("monitor");
 }
 
 fn guarded(place: &Place<'_>) {
-    place.person.apply(&place.of(policy(NAME, "protect"), NAME));
+    place.person.apply(&place.of(&policy(NAME, "protect"), NAME));
     place.person.wait("it is enforced", |it| it.get(NATIVE).is_some());
     place.connects("db:5432");
     place.feed.is_denied(&place.flow("cache:6379"));
@@ -121,7 +124,7 @@ fn guarded(place: &Place<'_>) {
 }
 
 fn foreign(place: &Place<'_>) {
-    place.person.apply(&place.of(istio_policy(NAME, "monitor"), NAME));
+    place.person.apply(&place.of(&istio_policy(NAME, "monitor"), NAME));
     place.person.wait_for(POLICY, "Ready", "False", "OtherBackend");
     place.connects("db:5432");
     place.feed.wait(place.agent);

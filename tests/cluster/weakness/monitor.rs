@@ -65,10 +65,9 @@ fn monitoring_denies_what_protecting_would_and_nothing_else() {
     });
     for (place, allowed, denied) in &places {
         for to in [allowed, denied] {
-            let to = match to.contains('/') || to.starts_with("203") {
-                true => (*to).to_owned(),
-                false => format!("{}/{to}", place.namespace),
-            };
+            let is_whole = to.contains('/') || to.starts_with("203");
+            let here = format!("{}/", place.namespace);
+            let to = if is_whole { (*to).to_owned() } else { here + to };
             feed.connects(&format!("{}/web > {to}", place.namespace));
         }
     }

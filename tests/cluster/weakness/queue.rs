@@ -107,7 +107,9 @@ fn nothing_is_written_while_nothing_changes() {
         "batch > 203.0.113.7:443",
     ];
     let see = || {
-        pairs.iter().for_each(|pair| feed.connects(&format!("shop/{pair}")));
+        for pair in pairs {
+            feed.connects(&format!("shop/{pair}"));
+        }
         feed.wait(&agent);
     };
     see();

@@ -92,7 +92,7 @@ fn identities_are_matched_as_istio_does(#[case] principal: &str, #[case] expecte
 #[test]
 fn nothing_is_done_about_a_policy_that_goes_or_lists_nothing() {
     let mut policy = violated(Backend::Kubernetes);
-    policy.spec.kubernetes.as_mut().unwrap().ingress = Some(vec![Default::default()]);
+    policy.spec.kubernetes.as_mut().unwrap().ingress = serde_json::from_value(json!([{}])).unwrap();
     policy.metadata.deletion_timestamp = Some(crate::reconcile::sample::now());
     assert_eq!(clear(&policy, &index()), []);
     policy.metadata.deletion_timestamp = None;
