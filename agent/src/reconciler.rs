@@ -6,30 +6,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::ObjectReference;
-use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::ObjectMeta;
-use netenf_api::{AuthorizationPolicy, Backend, Violation};
-use netenf_cluster::apply::{Cause, Verb, WriteError, Writer, Written};
-use netenf_cluster::event::{self, EventType, Events};
+use netenf_api::{Backend, Violation};
+use netenf_cluster::apply::{Cause, Verb, WriteError, Writer};
+use netenf_cluster::event::Events;
 use netenf_cluster::lease::Leadership;
 use netenf_cluster::queue::{Fate, Outcome, Queue};
-use netenf_cluster::watch::Unreadable;
 use netenf_k8s::Enforcer;
-use netenf_k8s::lifecycle::{Key, Resource};
-use netenf_k8s::reconcile::{self, Document, EventKind, News, Step};
-use netenf_k8s::render::{Native, NativeKind};
+use netenf_k8s::reconcile::{self, News, Step};
+use netenf_k8s::render::NativeKind;
 use netenf_learn::Caps;
 use netenf_telemetry::Telemetry;
-use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use crate::awaited::{self, Awaited, Left, Sort};
+use crate::awaited::{self, Awaited};
 use crate::enforcement::Enforcement;
 use crate::export;
 use crate::ledger::{self, Draft};
 use crate::stored::{Name, Stored};
+
+mod telling;
+mod writing;
+
+use telling::unread_key;
 
 /// What is read by changes comes some moments after what was written.
 const SOON: Duration = Duration::from_millis(200);
@@ -55,9 +54,6 @@ pub(crate) struct Reconciler {
     pub(crate) refused: Arc<Mutex<HashMap<Name, String>>>,
     pub(crate) awaited: Arc<Mutex<Awaited>>,
 }
-
-/// UID and resourceVersion of what the steps of a plan wrote, by kind.
-type Versions = HashMap<&'static str, ObjectMeta>;
 
 // === impl Reconciler ===
 
@@ -151,7 +147,12 @@ impl Reconciler {
                 return steps;
             }
         }
-        let Some(policy) = policy else { return Vec::new() };
+        let Some(policy) = policy else {
+            if proposal.is_none() {
+                self.refused().remove(name);
+            }
+            return Vec::new();
+        };
         let steps = reconcile::acknowledge(policy, &now);
         if !steps.is_empty() {
             return steps;
@@ -205,129 +206,6 @@ impl Reconciler {
             }
         }
     }
-
-    async fn execute(&self, name: &Name, steps: Vec<Step>) -> Result<(), WriteError> {
-        let mut versions = Versions::new();
-        for step in steps {
-            let (document, how) = match step {
-                Step::Create(document) => (document, How::Create),
-                Step::Replace(document) => (document, How::Replace),
-                Step::ReplaceStatus(resource) => (Document::Ours(resource), How::Status),
-                Step::Delete(document) => (document, How::Delete),
-                Step::Export(export) => {
-                    export::acknowledged(&self.telemetry, &export);
-                    continue;
-                }
-                Step::Event(event) => {
-                    self.tell(event);
-                    continue;
-                }
-            };
-            let sort = Sort::of(&document);
-            let left = self.write(document, &mut versions, how).await?;
-            self.wrote(name, sort, left);
-        }
-        Ok(())
-    }
-
-    /// The change that a write makes is awaited.
-    fn wrote(&self, name: &Name, sort: Sort, left: Option<Left>) {
-        if matches!(sort, Sort::Proposal | Sort::Policy) {
-            let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
-            stored.ledger.wrote(name, left.as_ref().and_then(Left::version));
-        }
-        if let Some(left) = left {
-            self.awaited().note(name, sort, left, Instant::now());
-        }
-    }
-
-    async fn write(
-        &self,
-        document: Document,
-        versions: &mut Versions,
-        how: How,
-    ) -> Result<Option<Left>, WriteError> {
-        match document {
-            Document::Ours(Resource::Proposal(it)) => {
-                self.write_one(Arc::unwrap_or_clone(it), versions, how).await
-            }
-            Document::Ours(Resource::Policy(it)) => {
-                self.write_one(Arc::unwrap_or_clone(it), versions, how).await
-            }
-            Document::Native(native) => match native.kind {
-                NativeKind::NetworkPolicy => {
-                    self.write_one(typed::<NetworkPolicy>(&native)?, versions, how).await
-                }
-                NativeKind::AuthorizationPolicy => {
-                    self.write_one(typed::<AuthorizationPolicy>(&native)?, versions, how).await
-                }
-            },
-        }
-    }
-
-    /// Without a version of its own the object is what an earlier step wrote. Gives the version that it has now.
-    async fn write_one<K: Written>(
-        &self,
-        mut object: K,
-        versions: &mut Versions,
-        how: How,
-    ) -> Result<Option<Left>, WriteError> {
-        let kind = std::any::type_name::<K>();
-        if let (None, Some(known), false) =
-            (&object.meta().resource_version, versions.get(kind), how == How::Create)
-        {
-            let meta = object.meta_mut();
-            meta.resource_version.clone_from(&known.resource_version);
-            meta.uid.clone_from(&known.uid);
-        }
-        let written = match how {
-            How::Create => self.writer.create(&object).await?,
-            How::Replace => self.writer.replace(&object).await?,
-            How::Status => self.writer.replace_status(&object).await?,
-            How::Delete => {
-                self.writer.delete(&object).await?;
-                return Ok(object.meta().uid.clone().map(Left::Gone));
-            }
-        };
-        versions.insert(kind, written.meta().clone());
-        Ok(written.meta().resource_version.clone().map(Left::Version))
-    }
-
-    fn tell(&self, event: reconcile::Event) {
-        let kind = match event.kind {
-            EventKind::Normal => EventType::Normal,
-            EventKind::Warning => EventType::Warning,
-        };
-        let name = (event.about.namespace.clone(), event.about.name.clone());
-        let about = ObjectReference {
-            api_version: Some(format!("{}/{}", netenf_api::GROUP, netenf_api::VERSION)),
-            kind: Some(event.about.kind.as_str().to_owned()),
-            namespace: Some(name.0.clone()),
-            name: Some(name.1.clone()),
-            uid: self.uid(&event.about, &name),
-            ..ObjectReference::default()
-        };
-        let event = event::Event {
-            type_: kind,
-            reason: event.reason.to_string(),
-            note: event.message,
-            action: "Reconcile".to_owned(),
-        };
-        self.events.publish(event, about);
-    }
-
-    fn uid(&self, about: &netenf_k8s::lifecycle::Key, name: &Name) -> Option<String> {
-        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(it) = stored.unreadable(name) {
-            return it.uid.clone();
-        }
-        match about.kind {
-            netenf_k8s::lifecycle::Kind::Proposal => {
-                stored.proposals.get(name)?.metadata.uid.clone()
-            }
-            netenf_k8s::lifecycle::Kind::Policy => stored.policies.get(name)?.metadata.uid.clone(),
-        }
-    }
 }
 
 /// What is to be done about a name.
@@ -361,38 +239,6 @@ pub(crate) fn learned(stored: &mut Stored, name: &Name) -> Option<Plan> {
     let written = ledger::Written::Nothing { counts: news == News::Counts, is_absent };
     stored.ledger.settle(name, &draft, written);
     None
-}
-
-/// The key of an object that cannot be read.
-fn unread_key(it: &Unreadable) -> Key {
-    let (namespace, name) = (it.namespace.clone(), it.name.clone());
-    match it.kind {
-        netenf_cluster::Kind::Proposal => Key::proposal(namespace, name),
-        _ => Key::policy(namespace, name),
-    }
-}
-
-/// How an object is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum How {
-    Create,
-    Replace,
-    Status,
-    Delete,
-}
-
-/// The native object as its type has it.
-fn typed<K: DeserializeOwned>(native: &Native) -> Result<K, WriteError> {
-    let document = serde_json::to_value(native).and_then(serde_json::from_value);
-    document.map_err(|error| {
-        let (namespace, name) = (&native.metadata.namespace, &native.metadata.name);
-        let part = |text: &Option<String>| text.clone().unwrap_or_default();
-        WriteError {
-            verb: Verb::Replace,
-            object: format!("{} {}/{}", native.kind.as_str(), part(namespace), part(name)),
-            cause: Cause::Invalid(error.to_string()),
-        }
-    })
 }
 
 /// In whole seconds, as the API holds times: what is told elsewhere is what it holds.
