@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use netenf_flows::{Format, ReplayError, Seen};
 use netenf_k8s::lifecycle::Refusal;
+use netenf_k8s::unclear::{Fault, Hint, Unclear};
 use netenf_store::StoreError;
 
 /// Exit codes: 0 done, 1 the answer is no, 2 usage, 3 input, cluster or I/O.
@@ -148,6 +149,25 @@ impl From<StoreError> for CommandError {
 impl From<Refusal> for CommandError {
     fn from(refusal: Refusal) -> Self {
         Self::no(refusal.to_string()).hint(refusal.next_step())
+    }
+}
+
+impl From<Unclear> for CommandError {
+    fn from(unclear: Unclear) -> Self {
+        let exit = match unclear.fault {
+            Fault::Malformed => Exit::Usage,
+            Fault::Unknown => Exit::No,
+        };
+        let hints = unclear.hints.into_iter().map(|hint| match hint {
+            Hint::Plain(hint) => hint,
+            Hint::Namespace(None) => "add -n NAMESPACE".to_owned(),
+            Hint::Namespace(Some(form)) => format!("add -n NAMESPACE, or write {form}"),
+            Hint::Objects(None) => "give the cluster's objects with --cluster-state".to_owned(),
+            Hint::Objects(Some(resource)) => {
+                format!("give {resource} among the objects of --cluster-state")
+            }
+        });
+        hints.fold(Self::new(exit, unclear.message), Self::hint)
     }
 }
 

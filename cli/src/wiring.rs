@@ -4,21 +4,16 @@ use std::path::{Path, PathBuf};
 
 use netenf_flows::{Format, Input, Options, Replay};
 use netenf_k8s::{Diagnostic, Index, Object};
-use netenf_learn::Workload;
 
 use crate::error::CommandError;
 use crate::output::tell;
 
 pub(crate) mod account;
-pub(crate) mod end;
-pub(crate) mod near;
-pub(crate) mod place;
 pub(crate) mod pods;
 pub(crate) mod policies;
 mod progress;
 pub(crate) mod recording;
 pub(crate) mod select;
-pub(crate) mod service;
 pub(crate) mod state;
 pub(crate) mod store;
 pub(crate) mod traffic;
@@ -81,36 +76,6 @@ impl FlowInput {
         };
         Ok(Replay::new(inputs, options)?)
     }
-}
-
-/// A workload as a person names it: `[NAMESPACE/]KIND/NAME`, with kubectl's short names.
-pub(crate) fn workload(text: &str, namespace: Option<&str>) -> Result<Workload, CommandError> {
-    let parts: Vec<&str> = text.split('/').collect();
-    let (namespace, kind, name) = match parts.as_slice() {
-        [kind, name] => (namespace, *kind, *name),
-        [namespace, kind, name] => (Some(*namespace), *kind, *name),
-        _ => (None, "", ""),
-    };
-    let kind = match kind.to_ascii_lowercase().as_str() {
-        "deployment" | "deployments" | "deploy" => "Deployment",
-        "statefulset" | "statefulsets" | "sts" => "StatefulSet",
-        "daemonset" | "daemonsets" | "ds" => "DaemonSet",
-        "replicaset" | "replicasets" | "rs" => "ReplicaSet",
-        "job" | "jobs" => "Job",
-        "cronjob" | "cronjobs" | "cj" => "CronJob",
-        "pod" | "pods" | "po" => "Pod",
-        _ => "",
-    };
-    if kind.is_empty() || name.is_empty() {
-        return Err(CommandError::usage(format!("{text:?} names no workload")).hint(
-            "write KIND/NAME or NAMESPACE/KIND/NAME, for example deployment/web or shop/sts/db",
-        ));
-    }
-    let namespace = namespace.ok_or_else(|| {
-        CommandError::usage(format!("{text:?} needs a namespace"))
-            .hint("add -n NAMESPACE, or write NAMESPACE/KIND/NAME")
-    })?;
-    Ok(Workload::new(namespace, kind, name))
 }
 
 /// Reads the cluster's objects from files, folders or `-`.

@@ -7,6 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use netenf_api::WorkloadNetworkPolicy;
 use netenf_api::violation::MAX_REASON;
 use netenf_k8s::lifecycle::{self, Acknowledgement, MIN_PREFIX, is_named};
+use netenf_k8s::near::near;
 use netenf_store::{Change, Key, Record, Resource, Stored, Verb};
 
 use super::learn::DryRun;
@@ -14,7 +15,6 @@ use crate::args::Global;
 use crate::clock;
 use crate::error::{CommandError, Exit};
 use crate::output::{self, count, print, tell};
-use crate::wiring::near::near;
 use crate::wiring::store::{self, Session};
 use crate::wiring::violation::{self, EndFilter, Entry};
 

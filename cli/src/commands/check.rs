@@ -1,18 +1,15 @@
 //! `check`: whether a connection would be allowed, and what decides.
 
 use netenf_api::Tier as ApiTier;
+use netenf_k8s::inquiry::Question;
 use netenf_k8s::reach::Answer;
-use netenf_policy::{
-    Decider, End, Explanation, Finding, Lack, Nearest, Object, Protocol, RuleId, Tier,
-};
+use netenf_policy::{Decider, End, Explanation, Finding, Object, Protocol, RuleId, Tier};
 use serde_json::{Value, json};
 
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
-use crate::output::{self, JsonOnly, count, escaped, painted, print, protocol_name, tell};
-use crate::wiring::end::Pattern;
-use crate::wiring::place::word;
-use crate::wiring::policies::{Judged, PolicyInput};
+use crate::output::{self, JsonOnly, count, escaped, painted, print};
+use crate::wiring::policies::{PolicyInput, tell_note};
 
 /// Check whether policies would allow a connection, and say why
 ///
@@ -46,98 +43,21 @@ pub(crate) struct Args {
     output: Option<JsonOnly>,
 }
 
-/// What is asked.
-struct Asked {
-    from: Pattern,
-    /// The other end as a person wrote it, in full.
-    to: String,
-    protocol: Protocol,
-    port: u16,
-    /// Where it is, and on which ports after translation.
-    targets: Vec<(Pattern, u16)>,
-}
-
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let (end, port, protocol) = port(&args.to)?;
     let judged = args.input.read(global)?;
-    let asked = Asked::new(&judged, global, args, (end, port, protocol))?;
-    let answer = asked.answer(&judged)?;
+    let inquiry = judged.inquiry(global);
+    let asked = Question::new(&inquiry, &args.from, end, (protocol, port))?;
+    asked.note.iter().for_each(|note| tell_note(note));
+    let (answer, notes) = asked.answer(&inquiry, &judged.reach())?;
+    notes.iter().for_each(|note| tell_note(note));
     print(&match args.output {
         None => text(&asked, &answer),
         Some(JsonOnly::Json) => output::json(&as_json(&asked, &answer, &judged.left_out()))?,
     })?;
     let exit = if answer.denied == 0 { Exit::Done } else { Exit::No };
     Ok(judged.exit(exit))
-}
-
-// === impl Asked ===
-
-impl Asked {
-    fn new(
-        judged: &Judged,
-        global: &Global,
-        args: &Args,
-        (end, port, protocol): (&str, u16, Protocol),
-    ) -> Result<Self, CommandError> {
-        let from = judged.pattern(&args.from, global)?;
-        let Some(service) = judged.service(end, global, (protocol, port))? else {
-            let to = judged.pattern(end, global)?;
-            let targets = vec![(to.clone(), port)];
-            return Ok(Self { from, to: to.to_string(), protocol, port, targets });
-        };
-        let name = protocol_name(protocol);
-        let words: Vec<String> = service
-            .backends
-            .iter()
-            .map(|(own, port)| format!("{port}/{name} of {}", word(own)))
-            .collect();
-        if words.is_empty() {
-            return Err(CommandError::no(format!(
-                "no pod is behind Service {} {port}/{name}",
-                service.service
-            ))
-            .hint("policies judge pods: give their objects with --cluster-state"));
-        }
-        tell(&escaped(&format!(
-            "note: Service {} {port}/{name} leads to {}",
-            service.service,
-            words.join(", ")
-        )));
-        let targets = service.backends.iter().map(|(own, port)| (Pattern::of(own), *port));
-        let to = service.service.replacen('/', "/service/", 1);
-        Ok(Self { from, to, protocol, port, targets: targets.collect() })
-    }
-
-    /// The answer for all targets: that of a denied one, if one is.
-    fn answer(&self, judged: &Judged) -> Result<Answer, CommandError> {
-        let reach = judged.reach();
-        let sources = judged.ends(&self.from, &reach)?;
-        let mut all: Option<Answer> = None;
-        for (target, port) in &self.targets {
-            let destinations = judged.ends(target, &reach)?;
-            let Some(answer) = reach.check(&sources, &destinations, (self.protocol, *port)) else {
-                continue;
-            };
-            all = Some(match all {
-                None => answer,
-                Some(known) => both(known, answer),
-            });
-        }
-        all.ok_or_else(|| {
-            CommandError::no(format!(
-                "no packet goes from {} to {}: they have no addresses of one family",
-                self.from, self.to
-            ))
-        })
-    }
-}
-
-/// The answer about the pairs of both.
-fn both(one: Answer, other: Answer) -> Answer {
-    let (pairs, denied) = (one.pairs + other.pairs, one.denied + other.denied);
-    let told = if one.denied == 0 && other.denied > 0 { other } else { one };
-    Answer { pairs, denied, ..told }
 }
 
 /// `END:PORT[/PROTOCOL]`.
@@ -163,7 +83,7 @@ fn port(text: &str) -> Result<(&str, u16, Protocol), CommandError> {
     Ok((end, port.ok_or_else(|| wrong("has no port between 1 and 65535"))?, protocol))
 }
 
-fn text(asked: &Asked, answer: &Answer) -> String {
+fn text(asked: &Question, answer: &Answer) -> String {
     let (verdict, colour) = if answer.denied == 0 { ("allowed", 32) } else { ("denied", 31) };
     let protocol = output::protocol_name(asked.protocol);
     let ends = format!("{} -> {} {}/{protocol}", asked.from, asked.to, asked.port);
@@ -178,61 +98,16 @@ fn text(asked: &Asked, answer: &Answer) -> String {
     let sides = [("egress", &answer.explanation.egress), ("ingress", &answer.explanation.ingress)];
     for (side, finding) in sides {
         let verdict = if finding.allowed { "allow" } else { "deny" };
-        text.push_str(&format!("\n  {side:<7}  {verdict:<5}  {}", escaped(&decider(&finding.by))));
+        text.push_str(&format!(
+            "\n  {side:<7}  {verdict:<5}  {}",
+            escaped(&finding.by.to_string())
+        ));
         if let Some(nearest) = &finding.nearest {
-            let words = format!("nearest: {}", nearest_words(nearest));
+            let words = format!("nearest: {nearest}");
             text.push_str(&format!("\n                  {}", escaped(&words)));
         }
     }
     text + "\n"
-}
-
-/// What decided, in words.
-pub(crate) fn decider(by: &Decider) -> String {
-    match by {
-        Decider::NoPod => "no pod: no policy applies to it".to_owned(),
-        Decider::Itself => "a pod may always reach itself".to_owned(),
-        Decider::OwnNode => "a node may always reach its own pods".to_owned(),
-        Decider::Rule(rule) => rule_words(rule),
-        Decider::Isolated(policies) => {
-            let all: Vec<String> = policies.iter().map(object).collect();
-            format!("no rule of {} allows it", all.join(", "))
-        }
-        Decider::Default => "no rule decides: allowed by default".to_owned(),
-    }
-}
-
-/// A rule with its policy and tier.
-pub(crate) fn rule_words(rule: &RuleId) -> String {
-    let name = rule.name.as_ref().map(|name| format!(" {name:?}")).unwrap_or_default();
-    let tier = match rule.tier {
-        Tier::Admin => ", Admin tier",
-        Tier::NetworkPolicy => "",
-        Tier::Baseline => ", Baseline tier",
-    };
-    format!("{} rule {}{name}{tier}", object(&rule.object), rule.index)
-}
-
-pub(crate) fn object(object: &Object) -> String {
-    let namespace = object.namespace.as_ref().map(|own| format!("{own}/")).unwrap_or_default();
-    format!("{} {namespace}{}", object.kind, object.name)
-}
-
-fn nearest_words(nearest: &Nearest) -> String {
-    let lacked: Vec<&str> = nearest.lacked.iter().map(|lack| lack_words(*lack)).collect();
-    format!("{}, but {}", rule_words(&nearest.rule), lacked.join(" and "))
-}
-
-fn lack_words(lack: Lack) -> &'static str {
-    match lack {
-        Lack::Precedence => "a rule before it denies",
-        Lack::Port => "not this port",
-        Lack::Protocol => "not this protocol",
-        Lack::Namespace => "not from or to this namespace",
-        Lack::Excepted => "its address is excepted",
-        Lack::Peer => "not this peer",
-        Lack::Understanding => "something in it is not understood",
-    }
 }
 
 fn end(end: &End) -> String {
@@ -253,7 +128,7 @@ fn end(end: &End) -> String {
     }
 }
 
-fn as_json(asked: &Asked, answer: &Answer, left_out: &[&str]) -> Value {
+fn as_json(asked: &Question, answer: &Answer, left_out: &[&str]) -> Value {
     let Explanation { egress, ingress } = &answer.explanation;
     json!({
         "from": asked.from.to_string(),

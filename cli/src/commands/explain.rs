@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use netenf_k8s::inquiry::{Inquiry, word};
 use netenf_k8s::reach::{Link, Place, Reach};
 use netenf_learn::Workload;
 use netenf_policy::{AddressRange, End, Side, space};
@@ -10,7 +11,6 @@ use serde_json::{Value, json};
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
 use crate::output::{self, JsonOnly, Table, escaped, print, tell};
-use crate::wiring::place::word;
 use crate::wiring::policies::{Judged, PolicyInput};
 
 mod rules;
@@ -59,7 +59,7 @@ struct Explained {
 pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let judged = args.input.read(global)?;
     let reach = judged.reach();
-    let all = judged.all_ends();
+    let all = judged.inquiry(global).all_ends();
     if args.workloads.is_empty() {
         let namespace = global.only_namespace();
         let wanted = |own: &Workload| namespace.is_none_or(|wanted| *own.namespace == *wanted);
@@ -69,11 +69,11 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
         let named: BTreeSet<Workload> = args
             .workloads
             .iter()
-            .map(|text| judged.parsed(text, global))
-            .collect::<Result<_, _>>()?;
+            .map(|text| Ok(judged.inquiry(global).parsed(text)?))
+            .collect::<Result<_, CommandError>>()?;
         let explained: Vec<Explained> = named
             .into_iter()
-            .map(|own| explain(&judged, &reach, &all, own))
+            .map(|own| explain(&judged.inquiry(global), &reach, &all, own))
             .collect::<Result<_, _>>()?;
         print(&match args.output {
             None => explained.iter().map(text).collect::<Vec<_>>().join("\n"),
@@ -109,19 +109,19 @@ impl Args {
 }
 
 fn explain(
-    judged: &Judged,
+    inquiry: &Inquiry<'_>,
     reach: &Reach<'_>,
     all: &[(Workload, Vec<End>)],
     workload: Workload,
 ) -> Result<Explained, CommandError> {
-    let own = judged.ends_of(&workload)?;
+    let own = inquiry.ends_of(&workload)?;
     let direction = |side| Direction::new(reach, side, &own);
     let (egress, ingress) = (direction(Side::Egress), direction(Side::Ingress));
     let mut all = all.to_vec();
     if !all.iter().any(|(other, _)| *other == workload) {
         all.push((workload.clone(), own));
     }
-    let links = reach.map(&judged.index, &all, |one| *one == workload);
+    let links = reach.map(inquiry.index, &all, |one| *one == workload);
     Ok(Explained { workload, egress, ingress, links })
 }
 

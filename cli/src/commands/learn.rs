@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use netenf_k8s::end;
+use netenf_k8s::near::near;
 use netenf_k8s::{Index, render};
 use netenf_learn::proposal::{Outcome, Proposal, Unplaced};
 use netenf_learn::{Caps, Config, ExternalPeers, Learner, Scope, Subjects, Timestamp, Workload};
@@ -15,7 +17,7 @@ use crate::error::{CommandError, Exit};
 use crate::output::{self, Pages, escaped, print, tell};
 use crate::wiring::recording::Recording;
 use crate::wiring::store::{self, Learning, Tally};
-use crate::wiring::{self, account, near};
+use crate::wiring::{self, account};
 
 /// Learn from recorded flows and propose policies
 ///
@@ -162,7 +164,7 @@ impl Args {
             );
         }
         let namespace = global.only_namespace();
-        let workload = |text: &String| wiring::workload(text, namespace);
+        let workload = |text: &String| end::workload(text, namespace);
         let workloads: BTreeSet<Workload> =
             self.workloads.iter().map(workload).collect::<Result<_, _>>()?;
         let scope = Scope {
@@ -216,9 +218,9 @@ impl Args {
         };
         let seen: BTreeSet<String> = learner.workloads().map(shown).collect();
         let wanted = |name: &String| -> Result<String, CommandError> {
-            Ok(shown(&wiring::workload(name, global.only_namespace())?))
+            Ok(shown(&end::workload(name, global.only_namespace())?))
         };
-        let near = |wanted: &str| near::near(wanted, seen.iter().map(String::as_str)).join(" or ");
+        let alike = |wanted: &str| near(wanted, seen.iter().map(String::as_str)).join(" or ");
         for name in &self.exclude_workload {
             let wanted = wanted(name)?;
             if !seen.contains(&wanted) {
@@ -231,7 +233,7 @@ impl Args {
             let wanted = wanted(name)?;
             if !seen.contains(&wanted) {
                 let error = CommandError::no(format!("nothing was seen of {wanted}"));
-                return Err(match near(&wanted) {
+                return Err(match alike(&wanted) {
                     none if none.is_empty() => {
                         error.hint("flows --group shows which workloads talk to each other")
                     }

@@ -4,17 +4,20 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use netenf_api::Mode;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use netenf_api::PeerRef;
+use netenf_k8s::inquiry::{Inquiry, Recorded, Scope, counted};
+use netenf_k8s::near::near;
 use netenf_k8s::object::is_foreign_policy;
 use netenf_k8s::reach::Reach;
-use netenf_k8s::{Diagnostic, Index, Object, lower};
+use netenf_k8s::{Diagnostic, Index, Object};
+use netenf_learn::Workload;
 use netenf_learn::proposal::SeenEdge;
 use netenf_policy::{ClusterPolicy, NetworkPolicy};
 use netenf_store::{Key, Resource};
 
-use super::near::near;
 use super::store::Session;
-use super::{GET_STATE, read_objects};
+use super::{GET_STATE, pods, read_objects};
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
 use crate::output::{count, escaped, tell};
@@ -41,7 +44,7 @@ pub(crate) struct Judged {
     /// Our objects: of one name that of the folder, else that of -f, else that of the cluster.
     pub(crate) ours: Vec<Resource>,
     /// What was recorded into the folder, once it was asked for.
-    pub(super) edges: OnceCell<Vec<SeenEdge>>,
+    edges: OnceCell<Vec<SeenEdge>>,
     /// Native policies, and ours that protect.
     network: Vec<NetworkPolicy>,
     /// What could not be understood, and what was left out.
@@ -96,46 +99,22 @@ impl PolicyInput {
         let index = Index::of(objects);
         told.extend(index.diagnostics().cloned());
         told.extend(ties(&index));
-        let lowered = self.lowered(&ours, &mut told, &mut left_out);
+        let scope = if self.assume_protect { Scope::AssumeProtect } else { Scope::InForce };
+        let counted = counted(&ours, scope);
+        told.extend(counted.told);
+        left_out.extend(
+            counted
+                .left_out
+                .iter()
+                .map(|key| LeftOut { object: key.to_string(), is_unreadable: false }),
+        );
+        let lowered = counted.policies;
         let names = || lowered.iter().map(|policy| (&*policy.namespace, &*policy.name));
         told.extend(index.conflicts(names()));
         let mut network: Vec<NetworkPolicy> = index.natives_beside(names()).cloned().collect();
         network.extend(lowered);
         Ok(Judged { index, session, ours, edges: OnceCell::new(), network, told, left_out })
     }
-
-    /// Our policies that count; a proposal gives way to the policy of its name.
-    fn lowered(
-        &self,
-        ours: &[Resource],
-        told: &mut Vec<Diagnostic>,
-        left_out: &mut Vec<LeftOut>,
-    ) -> Vec<NetworkPolicy> {
-        let counts = |object: &&Resource| match object.as_policy() {
-            Some(policy) => self.assume_protect || policy.spec.mode == Mode::Protect,
-            None => self.assume_protect && !ours.iter().any(|other| is_policy_of(other, object)),
-        };
-        let mut lowered = Vec::new();
-        for object in ours.iter().filter(counts) {
-            let key = object.key();
-            let Some(spec) = object.kubernetes() else {
-                let message = "a policy for Istio is left out: NetworkPolicies and cluster-wide policies are judged";
-                told.push(Diagnostic { place: key.to_string(), message: message.to_owned() });
-                left_out.push(LeftOut { object: key.to_string(), is_unreadable: false });
-                continue;
-            };
-            let (policy, not_understood) =
-                lower::network_policy(key.kind.as_str(), &key.namespace, &key.name, spec);
-            told.extend(not_understood);
-            lowered.push(policy);
-        }
-        lowered
-    }
-}
-
-fn is_policy_of(one: &Resource, proposal: &Resource) -> bool {
-    let (own, other) = (one.key(), proposal.key());
-    one.as_policy().is_some() && (own.namespace, own.name) == (other.namespace, other.name)
 }
 
 /// Our objects, each name once: the folder's stands before that of -f, and that before the cluster's.
@@ -249,9 +228,36 @@ fn ties(index: &Index) -> Vec<Diagnostic> {
     told.collect()
 }
 
+/// Tells what a person should know of what they named.
+pub(crate) fn tell_note(note: &str) {
+    tell(&escaped(&format!("note: {note}")));
+}
+
 // === impl Judged ===
 
+impl Recorded for Judged {
+    fn selector(&self, workload: &Workload) -> Option<LabelSelector> {
+        let edges = self.edges.get_or_init(|| {
+            let state = self.session.as_ref().map(Session::state);
+            state.and_then(Result::ok).map(|state| state.edges()).unwrap_or_default()
+        });
+        let peer = PeerRef {
+            kind: Some(workload.kind.to_string()),
+            namespace: Some(workload.namespace.to_string()),
+            name: Some(workload.name.to_string()),
+            ..PeerRef::default()
+        };
+        pods::recorded(edges, &peer)
+    }
+}
+
 impl Judged {
+    /// What a question is asked of.
+    pub(crate) fn inquiry<'a>(&'a self, global: &'a Global) -> Inquiry<'a> {
+        let (index, ours) = (&self.index, self.ours.as_slice());
+        Inquiry { index, ours, namespace: global.only_namespace(), recorded: self }
+    }
+
     /// What these policies let pass.
     pub(crate) fn reach(&self) -> Reach<'_> {
         let cluster = self.index.cluster_policies().iter().map(|policy| &**policy);

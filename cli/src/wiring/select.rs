@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use netenf_api::{Direction, TargetKind};
+use netenf_k8s::end::workload;
+use netenf_k8s::near::near;
 use netenf_store::{Kind, Resource, Stored};
 
-use super::near::near;
 use super::store::Session;
 use crate::args::Global;
 use crate::error::{CommandError, Exit};
@@ -208,7 +209,7 @@ fn is_kind(word: &str) -> bool {
         "workloadnetworkpolicyproposals",
         "workloadnetworkpolicies",
     ];
-    OURS.contains(&word) || super::workload(&format!("{word}/x"), Some("x")).is_ok()
+    OURS.contains(&word) || workload(&format!("{word}/x"), Some("x")).is_ok()
 }
 
 /// Stands for the namespace where none is given; no namespace has such a name.
@@ -253,7 +254,7 @@ impl Wanted {
             }),
             _ => {
                 let any = namespace.as_deref().or(Some(ANY));
-                let workload = super::workload(text, any)?;
+                let workload = workload(text, any)?;
                 let target = workload.kind.parse::<TargetKind>().ok();
                 Ok(Self {
                     namespace: Some(workload.namespace.to_string())

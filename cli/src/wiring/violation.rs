@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use netenf_api::{AcknowledgedViolation, Mode, PeerRef, Violation};
 use netenf_k8s::Index;
+use netenf_k8s::end::Pattern;
 use netenf_k8s::monitor::{self, Guard};
 use netenf_learn::proposal::Outcome;
 use netenf_store::{Key, Stored};
 
-use super::end::Pattern;
 use super::store::Session;
 use crate::args::Global;
 use crate::error::CommandError;
@@ -53,7 +53,7 @@ impl EndFilter {
     ) -> Result<Ends<'a>, CommandError> {
         let namespace = global.only_namespace();
         let parse = |texts: &[String]| -> Result<Vec<Pattern>, CommandError> {
-            texts.iter().map(|text| Pattern::parse(text, namespace)).collect()
+            texts.iter().map(|text| Ok(Pattern::parse(text, namespace)?)).collect()
         };
         Ok(Ends { within, from: parse(&self.from)?, to: parse(&self.to)? })
     }

@@ -9,18 +9,22 @@
 //! ```
 
 mod condition;
+pub mod end;
 pub mod enforcer;
 pub mod index;
+pub mod inquiry;
 pub mod lifecycle;
 pub mod lower;
 pub mod merge;
 pub mod monitor;
+pub mod near;
 pub mod object;
 pub mod preflight;
 pub mod reach;
 pub mod reconcile;
 pub mod render;
 pub mod time;
+pub mod unclear;
 
 pub use enforcer::Enforcer;
 pub use index::Index;

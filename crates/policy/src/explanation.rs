@@ -5,6 +5,8 @@ use std::sync::Arc;
 use crate::cluster_policy::{Action, ClusterPolicy, ClusterRule, Tier};
 use crate::network_policy::NetworkPolicy;
 
+mod words;
+
 /// The verdict on a connection, explained: both directions must allow it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {

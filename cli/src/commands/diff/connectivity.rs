@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use netenf_k8s::inquiry::Inquiry;
 use netenf_k8s::reach::{self, Change, Scene};
 use netenf_learn::Workload;
 use netenf_policy::End;
@@ -42,17 +43,24 @@ impl Args {
     pub(super) fn compare_connectivity(&self, global: &Global) -> Result<Exit, CommandError> {
         let (before, after) = self.sides(global)?;
         let (reach_before, reach_after) = (before.reach(), after.reach());
-        let (mut old, mut new) = (before.all_ends(), after.all_ends());
+        let (mut old, mut new) =
+            (before.inquiry(global).all_ends(), after.inquiry(global).all_ends());
         // That a policy was written makes no workload: one that only policies know is on both sides.
-        let only_there = (only_in(&before, &old, &new), only_in(&after, &new, &old));
+        let only_there = (
+            only_in(&before.inquiry(global), &old, &new),
+            only_in(&after.inquiry(global), &new, &old),
+        );
         new.extend(only_there.0);
         old.extend(only_there.1);
         let selected = self
             .selection
             .names
             .iter()
-            .map(|text| after.parsed(text, global).or_else(|_| before.parsed(text, global)))
-            .collect::<Result<Vec<Workload>, _>>()?;
+            .map(|text| {
+                let of_after = after.inquiry(global).parsed(text);
+                Ok(of_after.or_else(|_| before.inquiry(global).parsed(text))?)
+            })
+            .collect::<Result<Vec<Workload>, CommandError>>()?;
         let namespace = global.only_namespace();
         let here = |own: &Workload| namespace.is_none_or(|wanted| *own.namespace == *wanted);
         let wanted =
@@ -103,7 +111,7 @@ impl Args {
 
 /// Workloads that only the policies of one side know.
 fn only_in(
-    side: &Judged,
+    side: &Inquiry<'_>,
     own: &[(Workload, Vec<End>)],
     other: &[(Workload, Vec<End>)],
 ) -> Vec<(Workload, Vec<End>)> {

@@ -80,7 +80,7 @@ impl Direction {
                 action(line.rule.action).to_owned(),
                 peers,
                 format!("on {ports}"),
-                check::decider(&by),
+                by.to_string(),
                 line.note().to_owned(),
             ]);
         }
@@ -144,7 +144,8 @@ impl Isolation {
     }
 
     fn words(&self) -> String {
-        let names = |all: &[Object]| all.iter().map(check::object).collect::<Vec<_>>().join(", ");
+        let names =
+            |all: &[Object]| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         match self {
             Self::HostNetwork => "on the host's network: no policy applies".to_owned(),
             Self::Open => "not isolated: what no rule denies is allowed".to_owned(),

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use jiff::Timestamp as Time;
 use netenf_k8s::Index;
+use netenf_k8s::end::Pattern;
 use netenf_learn::classify::{Class, Skip, classify};
 use netenf_learn::{Direction, End, Observation, Reporter, Timestamp, Transport, Verdict};
 
 use crate::clock;
 use crate::error::CommandError;
-use crate::wiring::end::Pattern;
 
 /// The filters as typed. `--not` before a filter makes it its `not_` twin (see `args::spelled_as_plugin`).
 #[derive(Debug, Clone, Default, clap::Args)]

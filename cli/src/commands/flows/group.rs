@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 
 use netenf_api::PeerRef;
+use netenf_k8s::end::peer;
 use netenf_k8s::{Index, render};
 use netenf_learn::classify::Skip;
 use netenf_learn::proposal::Denial;
 use netenf_learn::{Observation, State, Timestamp, Traffic};
 
-use super::{end, filter};
+use super::filter;
 use crate::error::CommandError;
 use crate::output::{self, Table};
 
@@ -60,8 +61,8 @@ impl Groups {
         }
         let key = Key {
             is_denied: std::cmp::Reverse(false),
-            source: end::peer(index, &flow.source, flow.time),
-            destination: end::peer(index, &flow.destination, flow.time),
+            source: peer(index, &flow.source, flow.time),
+            destination: peer(index, &flow.destination, flow.time),
             protocol: filter::protocol(&flow.transport),
             port: flow.destination_port,
             verdict: word(skip.name()),

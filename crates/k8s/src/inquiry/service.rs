@@ -6,53 +6,47 @@ use netenf_learn::Directory as _;
 use netenf_learn::directory::ServiceTarget;
 use netenf_policy::Protocol;
 
-use super::policies::Judged;
-use crate::args::Global;
-use crate::error::CommandError;
-use crate::output;
+use super::Inquiry;
+use crate::render;
+use crate::unclear::{Hint, Unclear};
 
-impl Judged {
+impl Inquiry<'_> {
     /// What is behind the service that `text` names: `[NAMESPACE/]svc/NAME`, an address of it, or its name in the
     /// cluster's DNS. `None` if it names no service.
-    pub(crate) fn service(
+    pub fn service(
         &self,
         text: &str,
-        global: &Global,
         (protocol, port): (Protocol, u16),
-    ) -> Result<Option<ServiceTarget>, CommandError> {
+    ) -> Result<Option<ServiceTarget>, Unclear> {
         let parsed = text.trim_matches(['[', ']']).parse::<IpAddr>();
         if let Ok(address) = parsed {
             return Ok(self.index.service(address, port, protocol));
         }
-        let Some((namespace, name)) = self.called(text, global)? else { return Ok(None) };
+        let Some((namespace, name)) = self.called(text)? else { return Ok(None) };
         if let Some(target) = self.index.service_named(&namespace, &name, (protocol, port)) {
             return Ok(Some(target));
         }
-        let protocol = output::protocol_name(protocol);
+        let protocol = render::protocol(protocol).as_str();
         Err(if self.index.has_service(&namespace, &name) {
-            CommandError::no(format!("Service {namespace}/{name} has no port {port}/{protocol}"))
-                .hint(
+            Unclear::unknown(format!("Service {namespace}/{name} has no port {port}/{protocol}"))
+                .plain(
                     "give a port of the Service, or ask about its workload and the pods' own port",
                 )
         } else {
-            CommandError::no(format!("no Service {namespace}/{name} is known"))
-                .hint("give the cluster's objects with --cluster-state")
+            Unclear::unknown(format!("no Service {namespace}/{name} is known"))
+                .hint(Hint::Objects(None))
         })
     }
 
     /// Namespace and name of the service that `text` names.
-    fn called(
-        &self,
-        text: &str,
-        global: &Global,
-    ) -> Result<Option<(String, String)>, CommandError> {
+    fn called(&self, text: &str) -> Result<Option<(String, String)>, Unclear> {
         let own = |namespace: &str, name: &str| Some((namespace.to_owned(), name.to_owned()));
         Ok(match text.split('/').collect::<Vec<_>>()[..] {
             [namespace, "svc" | "service" | "services", name] => own(namespace, name),
             ["svc" | "service" | "services", name] => {
-                let namespace = global.only_namespace().ok_or_else(|| {
-                    CommandError::usage(format!("{text:?} needs a namespace"))
-                        .hint("add -n NAMESPACE, or write NAMESPACE/svc/NAME")
+                let namespace = self.namespace.ok_or_else(|| {
+                    Unclear::malformed(format!("{text:?} needs a namespace"))
+                        .hint(Hint::Namespace(Some("NAMESPACE/svc/NAME")))
                 })?;
                 own(namespace, name)
             }

@@ -2,7 +2,7 @@ use netenf_api::PeerRef;
 use serde_json::json;
 
 use super::Pattern;
-use crate::error::Exit;
+use crate::unclear::Fault;
 
 fn read(text: &str, namespace: Option<&str>) -> String {
     Pattern::parse(text, namespace).unwrap().to_string()
@@ -49,7 +49,7 @@ fn what_is_written_out_is_understood_the_same() {
 #[test]
 fn what_names_no_end_is_an_error_of_usage() {
     for text in ["web", "", "thing/web", "a/b/c/d", "10.0.0.0/99"] {
-        assert_eq!(Pattern::parse(text, None).unwrap_err().code(), Exit::Usage, "{text}");
+        assert_eq!(Pattern::parse(text, None).unwrap_err().fault, Fault::Malformed, "{text}");
     }
 }
 

@@ -7,15 +7,31 @@ use ipnet::IpNet;
 use netenf_api::PeerRef;
 use netenf_learn::Workload;
 
-use crate::error::CommandError;
+use crate::unclear::{Hint, Unclear};
+
+mod report;
+
+pub use report::peer;
 
 /// What a person means by an end.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Pattern {
+pub enum Pattern {
     /// `[NAMESPACE/]KIND/NAME`.
-    Workload { namespace: Option<String>, kind: String, name: String },
+    Workload {
+        /// Its namespace, any where none is named.
+        namespace: Option<String>,
+        /// Its kind, as in the Kubernetes API.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
     /// `[NAMESPACE/]pod/NAME`.
-    Pod { namespace: Option<String>, name: String },
+    Pod {
+        /// Its namespace, any where none is named.
+        namespace: Option<String>,
+        /// Its name.
+        name: String,
+    },
     /// `namespace/NAME`.
     Namespace(String),
     /// `node/NAME`, or an address of a node.
@@ -36,7 +52,7 @@ pub(crate) enum Pattern {
 
 impl Pattern {
     /// Understands `text`.
-    pub(crate) fn parse(text: &str, namespace: Option<&str>) -> Result<Self, CommandError> {
+    pub fn parse(text: &str, namespace: Option<&str>) -> Result<Self, Unclear> {
         match text {
             "world" | "external" => return Ok(Self::World),
             "apiserver" | "kube-apiserver" => return Ok(Self::ApiServer),
@@ -61,29 +77,29 @@ impl Pattern {
             [address, length]
                 if length.parse::<u32>().is_ok() && address.contains(['.', ':']) =>
             {
-                Err(CommandError::usage(format!("{text:?} is no range of addresses"))
-                    .hint("write a range such as 10.0.0.0/24 or fd00::/64"))
+                Err(Unclear::malformed(format!("{text:?} is no range of addresses"))
+                    .plain("write a range such as 10.0.0.0/24 or fd00::/64"))
             }
             [_, _] | [_, _, _] => {
                 let fallback = namespace.or(Some("*"));
-                let workload = super::workload(text, fallback)?;
+                let workload = workload(text, fallback)?;
                 let namespace = Some(workload.namespace.to_string()).filter(|namespace| namespace != "*");
                 Ok(Self::Workload { namespace, kind: workload.kind.to_string(), name: workload.name.to_string() })
             }
             // Nobody's domain ends in a number.
             [name] if name.rsplit('.').next().is_some_and(|last| last.parse::<u32>().is_ok()) => {
-                Err(CommandError::usage(format!("{text:?} is no address"))
-                    .hint("write an address such as 10.0.0.12, or a range such as 10.0.0.0/24"))
+                Err(Unclear::malformed(format!("{text:?} is no address"))
+                    .plain("write an address such as 10.0.0.12, or a range such as 10.0.0.0/24"))
             }
             [name] if name.contains('.') => Ok(Self::Name(name.trim_end_matches('.').to_ascii_lowercase())),
-            _ => Err(CommandError::usage(format!("{text:?} names no end of a flow")).hint(
+            _ => Err(Unclear::malformed(format!("{text:?} names no end of a flow")).plain(
                 "write KIND/NAME, pod/NAME, node/NAME, namespace/NAME, an address, a CIDR, a domain name, world, host or apiserver",
             )),
         }
     }
 
     /// A workload that is known.
-    pub(crate) fn of(workload: &Workload) -> Self {
+    pub fn of(workload: &Workload) -> Self {
         Self::Workload {
             namespace: Some(workload.namespace.to_string()),
             kind: workload.kind.to_string(),
@@ -92,7 +108,7 @@ impl Pattern {
     }
 
     /// Whether `peer`, as objects name it, is meant. Objects name no pod behind a workload.
-    pub(crate) fn is(&self, peer: &PeerRef) -> bool {
+    pub fn is(&self, peer: &PeerRef) -> bool {
         let kind = peer.kind.as_deref().unwrap_or_default();
         let here = |wanted: &Option<String>| wanted.is_none() || peer.namespace == *wanted;
         let named = |wanted: &String| peer.name.as_ref() == Some(wanted);
@@ -146,6 +162,36 @@ impl fmt::Display for Pattern {
 /// Every address that is known of it.
 fn addresses(peer: &PeerRef) -> impl Iterator<Item = &String> {
     peer.address.iter().chain(&peer.addresses)
+}
+
+/// A workload as a person names it: `[NAMESPACE/]KIND/NAME`, with kubectl's short names.
+pub fn workload(text: &str, namespace: Option<&str>) -> Result<Workload, Unclear> {
+    let parts: Vec<&str> = text.split('/').collect();
+    let (namespace, kind, name) = match parts.as_slice() {
+        [kind, name] => (namespace, *kind, *name),
+        [namespace, kind, name] => (Some(*namespace), *kind, *name),
+        _ => (None, "", ""),
+    };
+    let kind = match kind.to_ascii_lowercase().as_str() {
+        "deployment" | "deployments" | "deploy" => "Deployment",
+        "statefulset" | "statefulsets" | "sts" => "StatefulSet",
+        "daemonset" | "daemonsets" | "ds" => "DaemonSet",
+        "replicaset" | "replicasets" | "rs" => "ReplicaSet",
+        "job" | "jobs" => "Job",
+        "cronjob" | "cronjobs" | "cj" => "CronJob",
+        "pod" | "pods" | "po" => "Pod",
+        _ => "",
+    };
+    if kind.is_empty() || name.is_empty() {
+        return Err(Unclear::malformed(format!("{text:?} names no workload")).plain(
+            "write KIND/NAME or NAMESPACE/KIND/NAME, for example deployment/web or shop/sts/db",
+        ));
+    }
+    let namespace = namespace.ok_or_else(|| {
+        Unclear::malformed(format!("{text:?} needs a namespace"))
+            .hint(Hint::Namespace(Some("NAMESPACE/KIND/NAME")))
+    })?;
+    Ok(Workload::new(namespace, kind, name))
 }
 
 #[cfg(test)]

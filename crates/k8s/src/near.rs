@@ -1,7 +1,7 @@
 //! Names that a person may have meant.
 
 /// Those of `names` that are most like `wanted`, the nearest first; a few at most.
-pub(crate) fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let last = |name: &'a str| name.rsplit('/').next().unwrap_or_default();
     let own = wanted.rsplit('/').next().unwrap_or_default();
     // Kinds and namespaces are short of choice: the name itself must be like it.

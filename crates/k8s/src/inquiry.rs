@@ -1,40 +1,105 @@
-//! Who is meant by an end, as policies see it.
+//! Whether a connection may be, as a person asks: ends by their names, and the policies that count (DESIGN D8, D9).
+//!
+//! ```text
+//! text -> end::Pattern -> Inquiry::ends -> policy::End ─┐
+//! our objects, index -> policies -> Reach ──────────────┴─ Question::answer -> reach::Answer
+//! ```
+//!
+//! The command line asks it of files, the agent of the cluster that it watches: what one answers the other does.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
-use netenf_api::PeerRef;
-use netenf_k8s::lower;
-use netenf_k8s::reach::Reach;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use netenf_learn::Workload;
-use netenf_learn::proposal::SeenEdge;
 use netenf_policy::space::AddressRange;
 use netenf_policy::{End, Labels, Pod, domain};
-use netenf_store::Resource;
 
-use super::end::Pattern;
-use super::near::near;
-use super::pods;
-use super::policies::Judged;
-use super::store::Session;
-use crate::args::Global;
-use crate::error::CommandError;
-use crate::output::{escaped, tell};
+use crate::end::Pattern;
+use crate::index::Index;
+use crate::lifecycle::Resource;
+use crate::lower;
+use crate::near::near;
+use crate::reach::Reach;
+use crate::unclear::{Hint, Unclear};
 
-impl Judged {
+mod policies;
+mod question;
+mod service;
+
+pub use policies::{Counted, Scope, counted};
+pub use question::Question;
+
+/// What a question is asked of.
+#[derive(Clone, Copy)]
+pub struct Inquiry<'a> {
+    /// The cluster's objects.
+    pub index: &'a Index,
+    /// Our proposals and policies, each name of each kind once.
+    pub ours: &'a [Resource],
+    /// The namespace of what is named without one; any where there is none.
+    pub namespace: Option<&'a str>,
+    /// By what the pods of a workload are selected, where neither objects nor policies of its own tell.
+    pub recorded: &'a dyn Recorded,
+}
+
+/// What was recorded of workloads, beside what objects say.
+pub trait Recorded {
+    /// By what the pods of the workload were selected; `None` where nothing tells.
+    fn selector(&self, workload: &Workload) -> Option<LabelSelector>;
+}
+
+/// Nothing was recorded: objects tell everything.
+#[derive(Debug, Clone, Copy)]
+pub struct NothingRecorded;
+
+/// The ends that a pattern names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Meant {
+    /// The ends; never none.
+    pub ends: Vec<End>,
+    /// What a person should know of them.
+    pub note: Option<String>,
+}
+
+// === impl NothingRecorded ===
+
+impl Recorded for NothingRecorded {
+    fn selector(&self, _workload: &Workload) -> Option<LabelSelector> {
+        None
+    }
+}
+
+// === impl Meant ===
+
+impl From<Vec<End>> for Meant {
+    fn from(ends: Vec<End>) -> Self {
+        Self { ends, note: None }
+    }
+}
+
+// === impl Inquiry ===
+
+impl fmt::Debug for Inquiry<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Inquiry")
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inquiry<'_> {
     /// The ends that `pattern` names; never none.
-    pub(crate) fn ends(
-        &self,
-        pattern: &Pattern,
-        reach: &Reach<'_>,
-    ) -> Result<Vec<End>, CommandError> {
-        let index = &self.index;
-        match pattern {
+    pub fn ends(&self, pattern: &Pattern, reach: &Reach<'_>) -> Result<Meant, Unclear> {
+        let index = self.index;
+        let ends = match pattern {
             Pattern::Workload { namespace, kind, name } => {
                 self.workload(namespace.as_deref(), kind, name)
             }
             Pattern::Pod { namespace, name } => self.workload(namespace.as_deref(), "Pod", name),
-            Pattern::Namespace(name) => self.of_namespace(&name.as_str().into()),
+            Pattern::Namespace(name) => return self.of_namespace(&name.as_str().into()),
             Pattern::Node(name) => match index.end_of_node(name) {
                 Some(end) => Ok(vec![end]),
                 None => Err(unknown("node", name, index.nodes().map(|node| &*node.name))),
@@ -50,21 +115,17 @@ impl Judged {
             Pattern::World => Ok(reach.ends_of_world(index)),
             Pattern::Name(name) => match domain::Name::parse(name) {
                 Some(name) => Ok(vec![End::Name(name)]),
-                None => Err(CommandError::usage(format!("{name:?} is no domain name"))),
+                None => Err(Unclear::malformed(format!("{name:?} is no domain name"))),
             },
             Pattern::ApiServer => {
                 found(index.api_server_ends(), "address of the API server", "endpointslices")
             }
-        }
+        };
+        ends.map(Meant::from)
     }
 
     /// The workload of that kind and name, of which there must be one.
-    fn named(
-        &self,
-        namespace: Option<&str>,
-        kind: &str,
-        name: &str,
-    ) -> Result<Workload, CommandError> {
+    fn named(&self, namespace: Option<&str>, kind: &str, name: &str) -> Result<Workload, Unclear> {
         let here = |workload: &Workload| {
             namespace.is_none_or(|namespace| *workload.namespace == *namespace)
                 && (&*workload.kind, &*workload.name) == (kind, name)
@@ -78,7 +139,7 @@ impl Judged {
                 let called = if namespace.is_some() { word(&wanted) } else { short(&wanted) };
                 let names: Vec<String> = known.iter().map(word).collect();
                 let error = unknown("", &called, names.iter().map(String::as_str));
-                Err(error.hint("give the cluster's objects with --cluster-state"))
+                Err(error.hint(Hint::Objects(None)))
             }
             [..] => {
                 let all: Vec<String> = found.into_iter().map(word).collect();
@@ -87,14 +148,14 @@ impl Judged {
                     all[0].split_once('/').map_or("", |own| own.1),
                     all.join(" or ")
                 );
-                Err(CommandError::usage(text).hint("add -n NAMESPACE"))
+                Err(Unclear::malformed(text).hint(Hint::Namespace(None)))
             }
         }
     }
 
     /// An end as a person writes it. Workloads of kinds that only the objects know are ends too.
-    pub(crate) fn pattern(&self, text: &str, global: &Global) -> Result<Pattern, CommandError> {
-        let namespace = global.only_namespace();
+    pub fn pattern(&self, text: &str) -> Result<Pattern, Unclear> {
+        let namespace = self.namespace;
         Pattern::parse(text, namespace).or_else(|error| {
             let is_meant = |own: &Workload| {
                 let (full, short) = (word(own), short(own));
@@ -109,8 +170,8 @@ impl Judged {
     }
 
     /// A workload as a person writes it, of which there must be one.
-    pub(crate) fn parsed(&self, text: &str, global: &Global) -> Result<Workload, CommandError> {
-        match self.pattern(text, global)? {
+    pub fn parsed(&self, text: &str) -> Result<Workload, Unclear> {
+        match self.pattern(text)? {
             Pattern::Workload { namespace, kind, name } => {
                 self.named(namespace.as_deref(), &kind, &name)
             }
@@ -121,13 +182,13 @@ impl Judged {
             | Pattern::Name(_)
             | Pattern::World
             | Pattern::ApiServer
-            | Pattern::Host => Err(CommandError::usage(format!("{text:?} names no workload"))
-                .hint("write KIND/NAME or NAMESPACE/KIND/NAME, for example deployment/web or shop/sts/db")),
+            | Pattern::Host => Err(Unclear::malformed(format!("{text:?} names no workload"))
+                .plain("write KIND/NAME or NAMESPACE/KIND/NAME, for example deployment/web or shop/sts/db")),
         }
     }
 
     /// Every workload that nothing else controls, with its pods; those of our objects too.
-    pub(crate) fn all_ends(&self) -> Vec<(Workload, Vec<End>)> {
+    pub fn all_ends(&self) -> Vec<(Workload, Vec<End>)> {
         let mut tops: BTreeSet<Workload> = self.index.top_workloads().cloned().collect();
         tops.extend(self.of_ours());
         let known = tops.into_iter().filter_map(|own| Some((self.known_ends(&own)?, own)));
@@ -135,20 +196,20 @@ impl Judged {
     }
 
     /// Workloads that only our objects know.
-    pub(crate) fn known_by_ours(&self) -> impl Iterator<Item = Workload> {
+    pub fn known_by_ours(&self) -> impl Iterator<Item = Workload> {
         self.of_ours().filter(|own| self.index.ends_of(own).is_none())
     }
 
     /// The pods of a workload; never none.
-    pub(crate) fn ends_of(&self, workload: &Workload) -> Result<Vec<End>, CommandError> {
+    pub fn ends_of(&self, workload: &Workload) -> Result<Vec<End>, Unclear> {
         let name = word(workload);
         match self.known_ends(workload) {
             Some(ends) if !ends.is_empty() => Ok(ends),
-            Some(_) => Err(CommandError::no(format!("all pods of {name} have finished"))
-                .hint("a pod that has finished owns no address: no policy is asked about it")),
+            Some(_) => Err(Unclear::unknown(format!("all pods of {name} have finished"))
+                .plain("a pod that has finished owns no address: no policy is asked about it")),
             None => {
-                Err(CommandError::no(format!("nothing tells the labels of the pods of {name}"))
-                    .hint("give the cluster's objects with --cluster-state"))
+                Err(Unclear::unknown(format!("nothing tells the labels of the pods of {name}"))
+                    .hint(Hint::Objects(None)))
             }
         }
     }
@@ -163,26 +224,26 @@ impl Judged {
         namespace: Option<&str>,
         kind: &str,
         name: &str,
-    ) -> Result<Vec<End>, CommandError> {
+    ) -> Result<Vec<End>, Unclear> {
         self.ends_of(&self.named(namespace, kind, name)?)
     }
 
     /// Every pod of the namespace that is known, and where there is none a pod without labels.
-    fn of_namespace(&self, namespace: &Arc<str>) -> Result<Vec<End>, CommandError> {
+    fn of_namespace(&self, namespace: &Arc<str>) -> Result<Meant, Unclear> {
         let own = self.all_ends().into_iter().filter(|(own, _)| own.namespace == *namespace);
         let ends: Vec<End> = own.flat_map(|(_, ends)| ends).collect();
         if !ends.is_empty() {
-            return Ok(ends);
+            return Ok(ends.into());
         }
         let known: Vec<Workload> = self.workloads();
         let names: BTreeSet<&str> = known.iter().map(|own| &*own.namespace).collect();
         if !names.is_empty() && !self.index.has_namespace(namespace) {
             return Err(unknown("namespace", namespace, names.into_iter()));
         }
-        tell(&escaped(&format!(
-            "note: no pod of namespace {namespace} is known; a pod without labels stands for all"
-        )));
-        Ok(vec![End::Pod(self.index.pod_in(namespace))])
+        let note = format!(
+            "no pod of namespace {namespace} is known; a pod without labels stands for all"
+        );
+        Ok(Meant { ends: vec![End::Pod(self.index.pod_in(namespace))], note: Some(note) })
     }
 
     /// Workloads of the objects, and those of ours.
@@ -214,34 +275,17 @@ impl Judged {
         };
         let mut own = self.ours.iter().filter(is_own);
         let declared = own.find_map(|object| object.kubernetes()?.pod_selector.clone());
-        let selector = declared.or_else(|| pods::recorded(self.edges(), &peer(workload)))?;
+        let selector = declared.or_else(|| self.recorded.selector(workload))?;
         let labels: Labels =
             selector.match_labels.clone().unwrap_or_default().into_iter().collect();
         let (selector, _) = lower::selector(&selector);
         let is_selected = !selector.is_empty() && selector.matches(&labels);
         is_selected.then(|| Pod { labels, ..self.index.pod_in(&workload.namespace) })
     }
-
-    /// What was recorded into the folder.
-    fn edges(&self) -> &[SeenEdge] {
-        self.edges.get_or_init(|| {
-            let state = self.session.as_ref().map(Session::state);
-            state.and_then(Result::ok).map(|state| state.edges()).unwrap_or_default()
-        })
-    }
-}
-
-fn peer(workload: &Workload) -> PeerRef {
-    PeerRef {
-        kind: Some(workload.kind.to_string()),
-        namespace: Some(workload.namespace.to_string()),
-        name: Some(workload.name.to_string()),
-        ..PeerRef::default()
-    }
 }
 
 /// A workload as one word, with its namespace.
-pub(crate) fn word(workload: &Workload) -> String {
+pub fn word(workload: &Workload) -> String {
     format!("{}/{}", workload.namespace, short(workload))
 }
 
@@ -250,19 +294,23 @@ fn short(workload: &Workload) -> String {
     format!("{}/{}", workload.kind.to_lowercase(), workload.name)
 }
 
-fn found(ends: Vec<End>, what: &str, resource: &str) -> Result<Vec<End>, CommandError> {
+fn found(ends: Vec<End>, what: &str, resource: &'static str) -> Result<Vec<End>, Unclear> {
     if ends.is_empty() {
-        return Err(CommandError::no(format!("no {what} is known"))
-            .hint(format!("give {resource} among the objects of --cluster-state")));
+        return Err(
+            Unclear::unknown(format!("no {what} is known")).hint(Hint::Objects(Some(resource)))
+        );
     }
     Ok(ends)
 }
 
-fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> CommandError {
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Unclear {
     let what = if what.is_empty() { String::new() } else { format!("{what} ") };
-    let error = CommandError::no(format!("no {what}{name} is known"));
+    let error = Unclear::unknown(format!("no {what}{name} is known"));
     match near(name, known).as_slice() {
         [] => error,
-        near => error.hint(format!("did you mean {}?", near.join(" or "))),
+        near => error.plain(format!("did you mean {}?", near.join(" or "))),
     }
 }
+
+#[cfg(test)]
+mod tests;
