@@ -24,6 +24,7 @@ pub mod reach;
 pub mod reconcile;
 pub mod render;
 pub mod time;
+pub mod told;
 pub mod unclear;
 
 pub use enforcer::Enforcer;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use netenf_api::{Direction, Mode, WorkloadNetworkPolicySpec};
 use netenf_learn as learn;
 use netenf_learn::proposal::{Denial, Funnel, Outcome, SeenEdge};
-use netenf_policy::{NetworkPolicy, RuleId};
+use netenf_policy::{Finding, NetworkPolicy, RuleId, Side};
 
 use crate::index::Index;
 use crate::lower;
@@ -105,6 +105,47 @@ impl Denied {
     }
 }
 
+/// A connection that was seen by itself.
+#[derive(Debug, Clone)]
+pub struct Attempt<'a> {
+    /// Between whom.
+    pub edge: &'a SeenEdge,
+    /// Which side is told of.
+    pub direction: learn::Direction,
+    /// Whether its source reports that it was denied, and whom it names for that.
+    pub denied: Option<Option<Arc<learn::PolicyRef>>>,
+}
+
+/// What policies say of an attempt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ruling {
+    /// What decides on the side that is told of; nothing where that side is no pod.
+    pub finding: Option<Finding>,
+    /// What it violates, on either side.
+    pub denied: Vec<Denied>,
+}
+
+/// What all policies say of each of `attempts`, one for each.
+pub fn rule_on(index: &Index, guards: &[Guard], attempts: &[Attempt<'_>]) -> Vec<Ruling> {
+    let domains = names(index, attempts.iter().map(|attempt| attempt.edge));
+    let mut judges = Judges::new(index, guards, &domains);
+    let rulings = attempts.iter().map(|Attempt { edge, direction, denied }| {
+        let finding = judges.finding(
+            edge,
+            match direction {
+                learn::Direction::Egress => Side::Egress,
+                learn::Direction::Ingress => Side::Ingress,
+            },
+        );
+        let denied = match denied {
+            None => judges.denied(edge),
+            Some(by) => judges.reported((Some(*direction), by.as_deref()), edge),
+        };
+        Ruling { finding: finding.map(|(_, finding)| finding), denied }
+    });
+    rulings.collect()
+}
+
 /// Judges what was learned by policies of ours: the traffic that they do not allow (see [`denied`]), and
 /// what a source reports as denied by them. The observations of both move in the funnel from where the
 /// learner counted them to the violations.
@@ -121,7 +162,7 @@ pub fn judge(index: &Index, guards: &[Guard], outcome: &mut Outcome) -> Vec<Deni
     }
     for denial in &outcome.denials {
         let Some(edge) = attempted(denial) else { continue };
-        let found = judges.reported(denial, &edge);
+        let found = judges.reported((denial.direction, denial.by.as_deref()), &edge);
         if !found.is_empty() {
             move_to_violations(&mut outcome.funnel, &edge);
         }

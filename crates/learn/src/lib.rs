@@ -40,5 +40,5 @@ pub use observation::{
     NodeState, NodeStatus, Observation, PodName, PolicyRef, Provider, Reporter, ServiceRef,
     TcpFlags, Transport, Verdict, WorkloadName,
 };
-pub use outcome::{Proposals, State, Traffic, who};
+pub use outcome::{Proposals, State, Traffic, seen, who};
 pub use time::Timestamp;

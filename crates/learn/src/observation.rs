@@ -347,6 +347,23 @@ impl Observation {
             error: None,
         }
     }
+
+    /// The same as the other side would have sent it: what an answer answers.
+    #[must_use]
+    pub fn turned(&self) -> Self {
+        let direction = self.direction.map(|direction| match direction {
+            Direction::Ingress => Direction::Egress,
+            Direction::Egress => Direction::Ingress,
+        });
+        Self {
+            source: self.destination.clone(),
+            destination: self.source.clone(),
+            source_port: self.destination_port,
+            destination_port: self.source_port,
+            direction,
+            ..self.clone()
+        }
+    }
 }
 
 // === impl Entities ===

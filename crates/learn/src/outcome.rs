@@ -34,7 +34,7 @@ mod place;
 mod traffic;
 mod unplaced;
 
-pub use traffic::{State, Traffic, who};
+pub use traffic::{State, Traffic, seen, who};
 
 use cast::Cast;
 use draft::{Draft, Item};

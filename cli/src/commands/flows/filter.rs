@@ -182,9 +182,9 @@ impl Filter {
     /// and a packet of which nothing tells whether it is one, as both.
     pub(crate) fn matches_connection(&self, flow: &Observation) -> bool {
         match classify(flow) {
-            Class::Answer(_) | Class::Skip(Skip::Reply) => self.matches(&turned(flow)),
+            Class::Answer(_) | Class::Skip(Skip::Reply) => self.matches(&flow.turned()),
             Class::Candidate(_) | Class::Refused(..) | Class::Reset | Class::Unreachable => {
-                self.matches(flow) || self.matches(&turned(flow))
+                self.matches(flow) || self.matches(&flow.turned())
             }
             Class::Open(_) | Class::Denied(_) | Class::Inexpressible | Class::Skip(_) => {
                 self.matches(flow)
@@ -276,22 +276,6 @@ impl Test {
                 )
             }
         }
-    }
-}
-
-/// The flow as the other side would have sent it.
-fn turned(flow: &Observation) -> Observation {
-    let direction = flow.direction.map(|direction| match direction {
-        Direction::Ingress => Direction::Egress,
-        Direction::Egress => Direction::Ingress,
-    });
-    Observation {
-        source: flow.destination.clone(),
-        destination: flow.source.clone(),
-        source_port: flow.destination_port,
-        destination_port: flow.source_port,
-        direction,
-        ..flow.clone()
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netenf_api::{Direction, IstioPolicySpec};
-use netenf_learn::proposal::{Denial, SeenEdge};
+use netenf_learn as learn;
+use netenf_learn::proposal::SeenEdge;
 use netenf_policy::domain::{Answer, Asker, Data, Record, Settings};
 use netenf_policy::{
     Connection, Decider, DomainCache, End, Finding, Labels, Object, Policies, Selector, Side,
@@ -90,7 +91,7 @@ impl<'a> Judges<'a> {
 
     /// What decides on one side, and about which pod. The other end may have been any of several: the side
     /// allows the edge if it allows one.
-    fn finding(&mut self, edge: &SeenEdge, side: Side) -> Option<(End, Finding)> {
+    pub(super) fn finding(&mut self, edge: &SeenEdge, side: Side) -> Option<(End, Finding)> {
         let ports = named_ports(edge);
         let (subject, peers) = match side {
             Side::Egress => {
@@ -150,9 +151,13 @@ impl<'a> Judges<'a> {
     /// The policies of ours that are to blame for a denial: the one that the source names, or, where it
     /// names none, those that do not allow the connection on the side that reported it. A policy that
     /// only monitors is among them: it would have denied the connection too.
-    pub(super) fn reported(&mut self, denial: &Denial, edge: &SeenEdge) -> Vec<Denied> {
-        let reported = denial.direction.map(render::direction);
-        let Some(by) = &denial.by else {
+    pub(super) fn reported(
+        &mut self,
+        (direction, by): (Option<learn::Direction>, Option<&learn::PolicyRef>),
+        edge: &SeenEdge,
+    ) -> Vec<Denied> {
+        let reported = direction.map(render::direction);
+        let Some(by) = by else {
             let mut found = self.denied(edge);
             found.retain(|one| reported.is_none_or(|direction| direction == one.direction));
             return found;

@@ -7,7 +7,7 @@ use super::{Proposals, peer, recorded};
 use crate::classify::Skip;
 use crate::directory::Directory;
 use crate::observation::End;
-use crate::proposal::{Peer, Reason};
+use crate::proposal::{Peer, Reason, SeenEnd};
 use crate::resolve::resolve;
 use crate::time::Timestamp;
 
@@ -51,6 +51,19 @@ pub fn who(directory: &dyn Directory, end: &End, time: Option<Timestamp>) -> Res
     let mut peer = peer::of_party(&resolved.party);
     peer.names.clone_from(&end.names);
     Ok(peer)
+}
+
+/// The same end as policies see it.
+pub fn seen(
+    directory: &dyn Directory,
+    end: &End,
+    time: Option<Timestamp>,
+) -> Result<SeenEnd, Skip> {
+    let resolved = resolve(directory, end, time)?;
+    let declared = resolved.party.workload().and_then(|workload| directory.labels(workload));
+    let mut peer = peer::of_party(&resolved.party);
+    peer.names.clone_from(&end.names);
+    Ok(SeenEnd { peer, labels: declared.or(resolved.labels) })
 }
 
 impl<D: Directory> Proposals<'_, D> {
