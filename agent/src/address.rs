@@ -47,11 +47,44 @@ impl Address {
     }
 }
 
+/// An address that only processes of the same pod reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Loopback(pub(crate) Address);
+
+// === impl Loopback ===
+
+impl FromStr for Loopback {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let address: Address = text.parse()?;
+        match address {
+            Address::Nowhere => Ok(Self(address)),
+            Address::At(at) if at.ip().is_loopback() => Ok(Self(address)),
+            Address::At(_) | Address::Everywhere(_) => Err(format!(
+                "{text} is reached from the pod network, where nothing may listen without asking who calls; give an address of loopback such as 127.0.0.1:9443, which a port-forward reaches"
+            )),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
 
-    use super::Address;
+    use super::{Address, Loopback};
+
+    #[rstest]
+    #[case::default("127.0.0.1:9443", true)]
+    #[case::ipv6("[::1]:9443", true)]
+    #[case::nowhere("0", true)]
+    #[case::everywhere(":9443", false)]
+    #[case::unspecified("0.0.0.0:9443", false)]
+    #[case::of_the_pod("10.0.0.7:9443", false)]
+    #[case::mapped("[::ffff:10.0.0.7]:9443", false)]
+    fn only_loopback_is_taken(#[case] text: &str, #[case] expected: bool) {
+        assert_eq!(text.parse::<Loopback>().is_ok(), expected);
+    }
 
     #[rstest]
     #[case("0", Ok(Address::Nowhere))]

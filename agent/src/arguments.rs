@@ -11,7 +11,7 @@ use netenf_k8s::enforcer;
 use netenf_learn::{Caps, Config, Scope};
 use netenf_telemetry::config::Secret;
 
-use crate::address::Address;
+use crate::address::{Address, Loopback};
 use crate::duration;
 use crate::log::Level;
 use crate::source::Source;
@@ -63,9 +63,9 @@ pub(crate) struct Controller {
     #[arg(long, env = "NETENF_METRICS_BIND_ADDRESS", default_value = ":8443")]
     pub(crate) metrics_bind_address: Address,
 
-    /// Where the command line reaches the agent, through a port-forward
+    /// Where the command line reaches the agent, through a port-forward: an address of loopback; 0 for nowhere
     #[arg(long, env = "NETENF_GRPC_BIND_ADDRESS", default_value = "127.0.0.1:9443")]
-    grpc_bind_address: Address,
+    pub(crate) grpc_bind_address: Loopback,
 
     /// How often the status of policies is written
     #[arg(long, env = "NETENF_WNP_STATUS_UPDATE_INTERVAL", default_value = "30s", value_parser = duration::parse)]

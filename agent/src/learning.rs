@@ -20,13 +20,16 @@ use netenf_learn::{Config, Learner, Timestamp};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::board::Board;
 use crate::counts::Counts;
 use crate::judging::{Judging, guards};
 use crate::ledger::{Ledger, Pace};
 use crate::reconciler::Shared;
 use crate::resume::{MARGIN, Resume, note, noted};
+use crate::service::now;
 use crate::source::{Flows, Source, State};
 use crate::stored::Name;
+use crate::tap::Tap;
 
 /// As many records are taken at once.
 const BATCH: usize = 256;
@@ -44,6 +47,8 @@ pub(crate) struct Learning {
     pub(crate) stored: Shared,
     pub(crate) queue: Arc<Queue<Name>>,
     pub(crate) counts: Counts,
+    pub(crate) tap: Tap,
+    pub(crate) board: Board,
     pub(crate) states: watch::Sender<State>,
     /// What the Lease is to say of how far learning came.
     pub(crate) note: watch::Sender<Option<String>>,
@@ -165,10 +170,18 @@ impl<'a> Term<'a> {
                 while let Some(point) = self.resume.passed(observation.time) {
                     tokio::task::block_in_place(|| self.pass(point));
                 }
-                self.learner.observe(&observation);
+                let skipped = self.learner.try_observe(&observation).err();
+                self.learning.tap.seen(observation, skipped);
             }
-            Record::Lost(lost) => self.learner.lost(&lost),
-            Record::NodeStatus(status) => self.learner.node_status(&status),
+            Record::Lost(lost) => {
+                self.learner.lost(&lost);
+                self.learning.board.lost(&lost);
+                self.learning.tap.lost(lost);
+            }
+            Record::NodeStatus(status) => {
+                self.learner.node_status(&status);
+                self.learning.board.nodes(&status);
+            }
         }
     }
 
@@ -237,6 +250,7 @@ impl<'a> Term<'a> {
         for name in news {
             learning.enqueue(name);
         }
+        learning.board.publish(&funnel, edges, last, now());
         learning.counts.set(learning.source.name(), &funnel, edges, proposals);
         learning.counts.flushed(started.elapsed());
     }

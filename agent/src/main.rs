@@ -13,6 +13,7 @@ use tokio::runtime::Runtime;
 mod address;
 mod arguments;
 mod awaited;
+mod board;
 mod controller;
 mod counts;
 mod duration;
@@ -29,8 +30,10 @@ mod resume;
 #[cfg(test)]
 mod sample;
 mod server;
+mod service;
 mod source;
 mod stored;
+mod tap;
 mod wiring;
 
 use arguments::{Arguments, Command};

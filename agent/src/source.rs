@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use netenf_flows::{Input, Options, Record, Replay};
 use netenf_learn::Timestamp;
+use netenf_proto::netenf::v1::Provider;
 use serde::Serialize;
 use tokio::sync::{mpsc, watch};
 
@@ -72,6 +73,12 @@ impl Source {
     pub(crate) fn name(&self) -> &'static str {
         let Self::Replay(_) = self;
         "replay"
+    }
+
+    /// What it is, and its address, for people who ask.
+    pub(crate) fn told(&self) -> (Provider, String) {
+        let Self::Replay(path) = self;
+        (Provider::Replay, path.display().to_string())
     }
 
     /// What is taken for written before anything was: for a recording nothing.

@@ -21,6 +21,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 use crate::arguments;
+use crate::board::Board;
 use crate::controller::Controller;
 use crate::counts::Counts;
 use crate::enforcement::Enforcement;
@@ -29,8 +30,10 @@ use crate::readiness::Readiness;
 use crate::reconciler::{Reconciler, Shared};
 use crate::resume::note;
 use crate::server::{serve_health, serve_metrics};
+use crate::service::{self, Service, now};
 use crate::source::{Source, State};
 use crate::stored::Name;
+use crate::tap::Tap;
 
 #[cfg(test)]
 mod tests;
@@ -56,6 +59,7 @@ struct Parts {
     controller: Controller,
     elector: Option<Elector>,
     readiness: Readiness,
+    service: Service,
     learning: Option<JoinHandle<()>>,
     queue: Arc<Queue<Name>>,
     stop: watch::Sender<bool>,
@@ -75,7 +79,8 @@ pub(crate) async fn run(arguments: &arguments::Controller) -> anyhow::Result<()>
     serve_health(arguments.health_probe_bind_address, parts.readiness.clone()).await?;
     serve_metrics(arguments.metrics_bind_address, registry).await?;
 
-    let Parts { mut controller, elector, telemetry, learning, queue, stop, .. } = parts;
+    let Parts { mut controller, elector, service, telemetry, learning, queue, stop, .. } = parts;
+    service::serve(arguments.grpc_bind_address, service).await?;
     // Until everything is written changes are taken in: what is written is decided on by them.
     let shutdown = async {
         tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
@@ -153,6 +158,20 @@ fn start(
     let (controller, pending) =
         Controller::new(watches.changes, leadership.clone(), enforcement, shared);
     let (states, state) = watch::channel(State::default());
+    let (tap, board) = (Tap::default(), Board::new(source.as_ref().map(Source::told), now()));
+    tasks.spawn(board.clone().follow(state.clone()));
+    let service = Service {
+        tap: tap.clone(),
+        board: board.clone(),
+        index: Arc::clone(&index),
+        stored: stored.clone(),
+        config: arguments.config(),
+        backend: arguments.backend(),
+        leadership: leadership.clone(),
+        pending: pending.clone(),
+        pod: arguments.pod_name.clone().unwrap_or_default(),
+        started: now(),
+    };
     let (stop, stopped) = watch::channel(false);
     let counts = Counts::new(registry);
     let learning = source.map(|source| Learning {
@@ -167,13 +186,25 @@ fn start(
         stored,
         queue: queue.clone(),
         counts,
+        tap,
+        board,
         states,
         note,
         stop: stopped,
     });
     let learning = learning.map(|learning| tokio::spawn(learning.run()));
     let readiness = Readiness { pending, states: watches.states, pulse, leadership, source: state };
-    Ok(Parts { controller, elector, readiness, telemetry, learning, queue, stop, _tasks: tasks })
+    Ok(Parts {
+        controller,
+        elector,
+        readiness,
+        service,
+        telemetry,
+        learning,
+        queue,
+        stop,
+        _tasks: tasks,
+    })
 }
 
 /// A source that was never learned from is learned from its beginning.

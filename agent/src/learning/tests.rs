@@ -65,6 +65,8 @@ impl Agent {
             stored: Arc::new(stored.into()),
             queue: Arc::new(Queue::new(Limits::default(), &mut registry)),
             counts: Counts::new(&mut registry),
+            tap: Tap::default(),
+            board: Board::default(),
             states: watch::channel(State::Idle).0,
             note: watch::channel(None).0,
             stop: watch::channel(false).1,

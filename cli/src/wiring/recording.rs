@@ -122,14 +122,17 @@ fn runs_aws_vpc_cni(index: &Index) -> bool {
 /// The backend of the recording's provider (D10), unless one was asked for.
 fn backend(asked: Option<BackendName>, provider: Provider) -> Result<Backend, CommandError> {
     match (asked, provider) {
-        (Some(BackendName::Istio), Provider::Hubble | Provider::Goldmane) => {
+        (Some(BackendName::Istio), Provider::Hubble | Provider::Goldmane | Provider::Node) => {
             Err(CommandError::usage(
                 "--backend istio needs flows of ztunnel: only they carry mesh identities",
             )
             .hint("leave --backend out, or give a ztunnel log"))
         }
         (Some(BackendName::Istio) | None, Provider::Ztunnel) => Ok(Backend::Istio),
-        (Some(BackendName::Kubernetes) | None, Provider::Hubble | Provider::Goldmane)
+        (
+            Some(BackendName::Kubernetes) | None,
+            Provider::Hubble | Provider::Goldmane | Provider::Node,
+        )
         | (Some(BackendName::Kubernetes), Provider::Ztunnel) => Ok(Backend::Kubernetes),
     }
 }

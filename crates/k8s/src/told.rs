@@ -35,6 +35,8 @@ pub struct Told {
     pub port: Option<u16>,
     /// The port of the opening end, where it is told.
     pub source_port: Option<u16>,
+    /// Whether the observation is of an answer, so that its source and destination stand the other way round here.
+    pub is_turned: bool,
     /// Which end is the subject: the side that reported it, else the side that is a workload.
     pub direction: Direction,
     /// What became of it.
@@ -98,6 +100,7 @@ impl Told {
         let class = classify(observation);
         let flow = opened(observation, class);
         let mut told = Self::of_ends(index, &flow);
+        told.is_turned = matches!(flow, Cow::Owned(_));
         told.is_denied = matches!(class, Class::Denied(_));
         told.fate = match (skipped, class) {
             (Some(skip), _) => Fate::Skipped(skip),
@@ -142,6 +145,7 @@ impl Told {
             destination: named(destination, &flow.destination),
             port,
             source_port: flow.source_port,
+            is_turned: false,
             direction,
             fate: Fate::Undecided,
             finding: None,

@@ -18,6 +18,8 @@ pub enum Provider {
     Goldmane,
     /// Istio's ztunnel: one line for each connection, with mesh identities.
     Ztunnel,
+    /// Our own node agents: aggregated connections, with what was decided about them.
+    Node,
 }
 
 /// One reported flow.
