@@ -101,9 +101,10 @@ pub(super) fn loss(lost: &LostEvents, provider: v1::Provider) -> v1::Loss {
 
 /// An observation as it is told.
 pub(super) fn observation(seen: &Observation, told: &Told, guards: &Guards) -> v1::Observation {
-    let (from, to) = match told.is_turned {
-        true => (&seen.destination, &seen.source),
-        false => (&seen.source, &seen.destination),
+    let (from, to) = if told.is_turned {
+        (&seen.destination, &seen.source)
+    } else {
+        (&seen.source, &seen.destination)
     };
     let violation = match &told.fate {
         Fate::Violation { id, .. } => id.clone(),

@@ -72,8 +72,8 @@ pub(super) fn answer(service: &Service, asked: &Asked) -> Result<v1::ExplainResp
         Inquiry { index: &index, ours: &ours, namespace: None, recorded: &NothingRecorded };
     let to = (asked.protocol, asked.port);
     let question = Question::new(&inquiry, &asked.source, &asked.destination, to);
-    let question = question.map_err(status)?;
-    let (answer, notes) = question.answer(&inquiry, &reach).map_err(status)?;
+    let question = question.map_err(|unclear| status(&unclear))?;
+    let (answer, notes) = question.answer(&inquiry, &reach).map_err(|unclear| status(&unclear))?;
     let notes = question.note.into_iter().chain(notes).chain(left_out(&counted)).collect();
     Ok(response(&reach, &answer, notes, &guards))
 }
@@ -158,7 +158,7 @@ fn considered(reach: &Reach<'_>, side: Side, subject: &End) -> Vec<Object> {
 }
 
 /// Why there is no answer, with what to write instead.
-pub(super) fn status(unclear: Unclear) -> Status {
+pub(super) fn status(unclear: &Unclear) -> Status {
     let hints = unclear.hints.iter().filter_map(|hint| match hint {
         Hint::Plain(hint) => Some(hint.clone()),
         Hint::Namespace(Some(form)) => Some(format!("write {form}")),

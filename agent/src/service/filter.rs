@@ -138,15 +138,15 @@ impl Filter {
     }
 
     fn matches_outcome(&self, fate: &Fate) -> bool {
-        holds(&self.outcomes, convert::outcome(fate))
+        holds(&self.outcomes, &convert::outcome(fate))
     }
 
     /// All but what became of it. A packet of which nothing tells who opened its connection is judged both ways.
     fn matches_flow(&self, candidate: Candidate<'_>) -> bool {
         let Candidate { seen, told, .. } = candidate;
-        holds(&self.protocols, convert::protocol(&seen.transport))
-            && holds(&self.directions, convert::direction(told.direction))
-            && holds(&self.verdicts, convert::done(seen.verdict))
+        holds(&self.protocols, &convert::protocol(&seen.transport))
+            && holds(&self.directions, &convert::direction(told.direction))
+            && holds(&self.verdicts, &convert::done(seen.verdict))
             && (self.matches_ends(candidate, told.is_turned)
                 || (told.fate == Fate::Undecided && self.matches_ends(candidate, !told.is_turned)))
     }
@@ -176,8 +176,8 @@ impl Filter {
     }
 }
 
-fn holds<T: PartialEq>(wanted: &[T], own: T) -> bool {
-    wanted.is_empty() || wanted.contains(&own)
+fn holds<T: PartialEq>(wanted: &[T], own: &T) -> bool {
+    wanted.is_empty() || wanted.contains(own)
 }
 
 fn patterns(texts: &[String]) -> Result<Vec<Pattern>, Status> {
@@ -188,7 +188,7 @@ fn patterns(texts: &[String]) -> Result<Vec<Pattern>, Status> {
                 "an end of {length} bytes names nothing"
             )));
         }
-        Pattern::parse(text, None).map_err(status)
+        Pattern::parse(text, None).map_err(|unclear| status(&unclear))
     };
     texts.iter().map(pattern).collect()
 }

@@ -64,7 +64,10 @@ impl Watch {
         } else {
             self.send_held(&mut reader, end).await?;
         }
-        while self.wanted.follow {
+        if !self.wanted.follow {
+            return Ok(());
+        }
+        loop {
             tokio::select! {
                 () = reader.more() => {}
                 () = self.sender.closed() => return Err(Gone),
@@ -73,7 +76,6 @@ impl Watch {
                 self.send(message).await?;
             }
         }
-        Ok(())
     }
 
     /// Sends those of before `end`, or the last that are wanted.

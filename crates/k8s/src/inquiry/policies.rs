@@ -33,7 +33,7 @@ pub fn counted(ours: &[Resource], scope: Scope) -> Counted {
     let policies: std::collections::HashSet<(String, String)> = ours
         .iter()
         .filter(|one| one.as_policy().is_some())
-        .map(|one| one.key())
+        .map(Resource::key)
         .map(|key| (key.namespace, key.name))
         .collect();
     let counts = |object: &&Resource| match object.as_policy() {
