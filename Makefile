@@ -47,7 +47,7 @@ test-interop: ## Genuine Kubernetes code, kubectl, kube-network-policies and an 
 	$(CARGO) test --locked -p netenf-telemetry --test collector
 
 test-cluster: ## Against a genuine API server (etcd and Kubernetes are built from Go modules once: about 15 minutes)
-	$(CARGO) build --locked -p netenf-agent
+	$(CARGO) build --locked -p netenf-agent -p kubectl-netenf
 	$(CARGO) test --locked -p netenf-cluster-tests
 
 generate: ## Write all generated files: CRDs, protocol bindings, completions, command reference

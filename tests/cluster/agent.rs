@@ -1,8 +1,10 @@
 //! The agent as a process, under its own `ServiceAccount` and with exactly the rules of `agent/rbac.yaml`.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use netenf_testkit::control_plane::{Client, ControlPlane};
@@ -21,6 +23,8 @@ pub(crate) struct Agent {
     child: Child,
     health: String,
     metrics: String,
+    /// What else it serves, once the log tells.
+    addresses: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
 impl Agent {
@@ -35,6 +39,7 @@ impl Agent {
             .args(["controller", "--leader-elect", "--namespace=netenf", "--pod-name", name])
             .args(["--health-probe-bind-address=127.0.0.1:0"])
             .args(["--metrics-bind-address=127.0.0.1:0"])
+            .args(["--grpc-bind-address=127.0.0.1:0"])
             .args(arguments)
             .env_clear()
             .env("KUBECONFIG", client.kubeconfig())
@@ -49,9 +54,19 @@ impl Agent {
             }
         };
         let (health, metrics) = (address_of("health"), address_of("metrics"));
-        // Nobody reads on, and the pipe must not fill.
-        std::thread::spawn(move || log.for_each(drop));
-        Self { child, health, metrics }
+        let addresses = Arc::default();
+        let told = Arc::clone(&addresses);
+        // The pipe must not fill.
+        std::thread::spawn(move || {
+            log.for_each(|line| note_address(&told, &line.unwrap_or_default()))
+        });
+        Self { child, health, metrics, addresses }
+    }
+
+    /// Where it serves `what`, once it does.
+    pub(crate) fn address(&self, what: &str) -> String {
+        let look = || Ok(self.addresses.lock().unwrap().get(what).cloned());
+        within(SOON, &format!("{what} is served"), look).unwrap()
     }
 
     fn report(&self) -> Value {
@@ -143,12 +158,20 @@ impl Agent {
         assert_eq!(status.code(), Some(0));
     }
 
-    fn is_ready(&self) -> bool {
+    pub(crate) fn is_ready(&self) -> bool {
         get(&self.health, "/readyz").0 == 200
     }
 
-    fn leads(&self) -> bool {
+    pub(crate) fn leads(&self) -> bool {
         self.report()["leads"] == true
+    }
+}
+
+/// Keeps what a line of the log says of what is served where.
+fn note_address(all: &Mutex<BTreeMap<String, String>>, line: &str) {
+    let line: Value = serde_json::from_str(line).unwrap_or_default();
+    if let (Some(what), Some(address)) = (line["what"].as_str(), line["address"].as_str()) {
+        all.lock().unwrap().insert(what.to_owned(), address.to_owned());
     }
 }
 
@@ -254,5 +277,6 @@ fn wrong_arguments_and_a_missing_cluster_have_their_own_exit_codes() {
         agent.output().unwrap().status.code()
     };
     assert_eq!(run(&["controller", "--no-such-flag"]), Some(2));
+    assert_eq!(run(&["controller", "--grpc-bind-address=:9443"]), Some(2));
     assert_eq!(run(&["controller"]), Some(3));
 }

@@ -18,6 +18,7 @@ mod scale;
 mod server;
 mod table;
 mod telemetry;
+mod service;
 mod watch;
 mod weakness;
 mod write;

@@ -44,10 +44,12 @@ pub(super) fn start(
     place: OwnedSemaphorePermit,
 ) -> ReceiverStream<Answer> {
     let (sender, receiver) = mpsc::channel(WAITING);
+    // What comes from now on is sent: the client is answered when this returns.
+    let (reader, end) = (service.service.tap.reader(), service.service.tap.end());
     let watch = Watch { service, wanted: Arc::new(wanted), sender, _place: place };
     tokio::spawn(async move {
         // A client that is gone needs no answer.
-        let _ = watch.run().await;
+        let _ = watch.run(reader, end).await;
     });
     ReceiverStream::new(receiver)
 }
@@ -55,10 +57,7 @@ pub(super) fn start(
 // === impl Watch ===
 
 impl Watch {
-    async fn run(&self) -> Result<(), Gone> {
-        let tap = &self.service.service.tap;
-        let mut reader = tap.reader();
-        let end = tap.end();
+    async fn run(&self, mut reader: Reader, end: u64) -> Result<(), Gone> {
         if self.wanted.follow && self.wanted.last == 0 {
             reader.skip_to(end);
         } else {
