@@ -58,7 +58,7 @@ impl Agent {
         let told = Arc::clone(&addresses);
         // The pipe must not fill.
         std::thread::spawn(move || {
-            log.for_each(|line| note_address(&told, &line.unwrap_or_default()))
+            log.for_each(|line| note_address(&told, &line.unwrap_or_default()));
         });
         Self { child, health, metrics, addresses }
     }

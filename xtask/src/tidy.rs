@@ -12,7 +12,7 @@ pub const ARROWS: [(&str, &[&str]); 14] = [
     ("netenf-api", &[]),
     ("netenf-k8s", &["netenf-api", "netenf-learn", "netenf-policy"]),
     ("netenf-proto", &[]),
-    ("netenf-flows", &["netenf-learn"]),
+    ("netenf-flows", &["netenf-learn", "netenf-proto"]),
     ("netenf-store", &["netenf-api", "netenf-k8s"]),
     ("netenf-cluster", &["netenf-api", "netenf-k8s"]),
     ("netenf-telemetry", &["netenf-api"]),

@@ -1,4 +1,5 @@
-//! Flow sources: decoders of what Hubble, Goldmane and ztunnel write, and replay of recordings.
+//! Flow sources: decoders of what Hubble, Goldmane and ztunnel write, replay of recordings, and with the feature `node`
+//! what our node agents report.
 //!
 //! ```text
 //! file | stdin  ->  gzip, zstd  ->  lines or documents  ->  CRI unwrapped  ->  decoder  ->  Record
@@ -18,6 +19,8 @@ mod value;
 mod cri;
 pub mod goldmane;
 pub mod hubble;
+#[cfg(feature = "node")]
+pub mod node;
 pub mod replay;
 pub mod ztunnel;
 

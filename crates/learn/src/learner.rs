@@ -314,6 +314,9 @@ impl<D: Directory> Learner<D> {
             return Err(Skip::OtherSide);
         }
         let ends = self.ends(observation)?;
+        if let Some(node) = ends.node.filter(|_| observation.answered.is_some()) {
+            self.reporters[node as usize].answers = true;
+        }
         let port = observation.destination_port.unwrap_or_default();
         let ignored = match of_probe(observation) {
             Some(skip) => {
@@ -655,12 +658,14 @@ fn describe(sum: &mut EdgeSum, observation: &Observation, service: Option<&Arc<S
     }
 }
 
-/// Whether a source's record of a connection says that the other end took it: the record comes from
+/// Whether a source's record of a connection says that the other end took it: it says so, or comes from
 /// there, or is written when the connection is over.
 fn is_taken(observation: &Observation) -> bool {
-    observation.event == Event::Connection
-        && (observation.provider == Provider::Ztunnel
-            || observation.reporter == Some(Reporter::Destination))
+    let is_known = || {
+        observation.provider == Provider::Ztunnel
+            || observation.reporter == Some(Reporter::Destination)
+    };
+    observation.event == Event::Connection && observation.answered.unwrap_or_else(is_known)
 }
 
 /// Whether it belongs to a kubelet's probe under Istio ambient, from either end.

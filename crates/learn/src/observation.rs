@@ -49,6 +49,8 @@ pub struct Observation {
     pub drop_reason: Option<DropReason>,
     /// Whether this is a packet of the answering side. `None` is neither yes nor no (case B04).
     pub reply: Option<bool>,
+    /// Whether the other end answered, for records of connections; `None` where the source does not follow answers.
+    pub answered: Option<bool>,
     /// The direction of the connection as seen from the endpoint that the reporter guards.
     pub direction: Option<Direction>,
     /// Which end's side reported it, for sources that report a connection from both.
@@ -339,6 +341,7 @@ impl Observation {
             verdict: Verdict::Unknown,
             drop_reason: None,
             reply: None,
+            answered: None,
             direction: None,
             reporter: None,
             denied_by: None,

@@ -60,6 +60,7 @@ fn a_flow_is_read_as_the_server_tells_it() {
         verdict: Verdict::Dropped,
         drop_reason: Some(DropReason::Policy),
         reply: None,
+        answered: None,
         direction: Some(Direction::Egress),
         reporter: Some(Reporter::Source),
         denied_by: Some(Arc::new(PolicyRef {

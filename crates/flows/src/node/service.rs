@@ -1,0 +1,249 @@
+//! The stream of one agent: its reports in, what was taken out.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use netenf_learn::{NodeState, NodeStatus, Timestamp};
+use netenf_proto::netenf::v1::node_flows_server::NodeFlows;
+use netenf_proto::netenf::v1::{ReportEdgesRequest, ReportEdgesResponse};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+
+use super::convert::Converter;
+use super::intake::{Intake, Turn};
+use super::{Delivery, tls};
+use crate::Record;
+
+/// How many agents report at a time: as many as a Kubernetes cluster has nodes.
+const STREAMS: usize = 5_000;
+
+/// The longest name of a node, and of a run.
+const MAX_NAME: usize = 253;
+
+type Acknowledgement = Result<ReportEdgesResponse, Status>;
+
+/// What takes reports. Clones are the same.
+#[derive(Debug, Clone)]
+pub(super) struct Service {
+    deliveries: mpsc::Sender<Delivery>,
+    intake: Arc<Mutex<Intake>>,
+    streams: Arc<Semaphore>,
+}
+
+/// One agent that reports.
+struct Stream {
+    service: Service,
+    reports: Streaming<ReportEdgesRequest>,
+    answers: mpsc::Sender<Acknowledgement>,
+    /// The node of the client's certificate, where it names one.
+    certified: Option<String>,
+    converter: Converter,
+    _place: OwnedSemaphorePermit,
+}
+
+/// Who reports through a stream.
+struct Agent {
+    node: String,
+    run: String,
+}
+
+// === impl Service ===
+
+impl Service {
+    pub(super) fn new(deliveries: mpsc::Sender<Delivery>) -> Self {
+        let streams = Arc::new(Semaphore::new(STREAMS));
+        Self { deliveries, intake: Arc::default(), streams }
+    }
+
+    fn with<T>(&self, ask: impl FnOnce(&mut Intake) -> T) -> T {
+        ask(&mut self.intake.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[tonic::async_trait]
+impl NodeFlows for Service {
+    type ReportEdgesStream = ReceiverStream<Acknowledgement>;
+
+    async fn report_edges(
+        &self,
+        request: Request<Streaming<ReportEdgesRequest>>,
+    ) -> Result<Response<Self::ReportEdgesStream>, Status> {
+        let place =
+            self.streams.clone().try_acquire_owned().map_err(|_| {
+                Status::resource_exhausted(format!("{STREAMS} agents report already"))
+            })?;
+        let certificates = request.peer_certs();
+        let certified = certificates.and_then(|all| all.first().and_then(tls::node));
+        let (answers, acknowledgements) = mpsc::channel(1);
+        let stream = Stream {
+            service: self.clone(),
+            reports: request.into_inner(),
+            answers,
+            certified,
+            converter: Converter::default(),
+            _place: place,
+        };
+        tokio::spawn(stream.run());
+        Ok(Response::new(ReceiverStream::new(acknowledgements)))
+    }
+}
+
+// === impl Stream ===
+
+impl Stream {
+    async fn run(mut self) {
+        let Err(status) = self.take_all().await else { return };
+        // An agent that is gone needs no answer.
+        let _ = self.answers.send(Err(status)).await;
+    }
+
+    async fn take_all(&mut self) -> Result<(), Status> {
+        let Some(first) = self.next().await? else { return Ok(()) };
+        let agent = self.agent(&first)?;
+        let mut taken = self.service.with(|intake| intake.taken(&agent.node, &agent.run));
+        let (node, version) = (agent.node.clone(), first.version.clone());
+        self.tell(&node, NodeState::Connected, &version).await?;
+        let ended = self.take_from(first, &agent, &mut taken).await;
+        let message = ended.as_ref().err().map_or("the stream ended", Status::message);
+        self.tell(&node, NodeState::Unavailable, message).await?;
+        ended
+    }
+
+    /// Takes one report after the other, and acknowledges what was taken in between.
+    async fn take_from(
+        &mut self,
+        first: ReportEdgesRequest,
+        agent: &Agent,
+        taken: &mut watch::Receiver<u64>,
+    ) -> Result<(), Status> {
+        // Who comes again hears what was taken before.
+        self.take(&first, agent, taken).await?;
+        loop {
+            tokio::select! {
+                report = self.next() => match report? {
+                    Some(report) => self.take(&report, agent, taken).await?,
+                    None => return self.wait_for_rest(taken).await,
+                },
+                changed = taken.changed() => {
+                    changed.map_err(|_| over())?;
+                    self.acknowledge(latest(taken)).await?;
+                }
+            }
+        }
+    }
+
+    /// The agent sends no more, and waits for the acknowledgement of what it sent.
+    async fn wait_for_rest(&self, taken: &mut watch::Receiver<u64>) -> Result<(), Status> {
+        loop {
+            tokio::select! {
+                changed = taken.changed() => changed.map_err(|_| over())?,
+                () = self.answers.closed() => return Ok(()),
+                () = self.service.deliveries.closed() => return Err(over()),
+            }
+            self.acknowledge(latest(taken)).await?;
+        }
+    }
+
+    async fn next(&mut self) -> Result<Option<ReportEdgesRequest>, Status> {
+        tokio::select! {
+            report = self.reports.message() => report,
+            () = self.service.deliveries.closed() => Err(over()),
+        }
+    }
+
+    async fn take(
+        &mut self,
+        report: &ReportEdgesRequest,
+        agent: &Agent,
+        taken: &watch::Receiver<u64>,
+    ) -> Result<(), Status> {
+        let own = self.agent(report)?;
+        if own.node != agent.node || own.run != agent.run {
+            return Err(Status::invalid_argument("one stream is of one run of one node"));
+        }
+        if report.sequence == 0 {
+            return Err(Status::invalid_argument("sequences begin at 1"));
+        }
+        let records = self.converter.report(report, now()).map_err(Status::invalid_argument)?;
+        if self.hand_on(report, records).await? {
+            return Ok(());
+        }
+        let taken = *taken.borrow();
+        self.acknowledge(taken).await
+    }
+
+    /// Hands a report on as a whole, or nothing of it; whether it was new.
+    async fn hand_on(
+        &mut self,
+        report: &ReportEdgesRequest,
+        records: Vec<Record>,
+    ) -> Result<bool, Status> {
+        let Self { service, converter, .. } = self;
+        // Beside the records what never came, and the receipt. From here on nothing waits.
+        let mut places =
+            service.deliveries.reserve_many(records.len() + 2).await.map_err(|_| over())?;
+        let turn = service.with(|intake| intake.hand(&report.node, &report.run, report.sequence));
+        let Turn::Next { missing, receipt } = turn else { return Ok(false) };
+        let missing = (missing > 0).then(|| converter.missing(&report.node, missing, now()));
+        let all = missing.into_iter().chain(records).map(Delivery::Record);
+        for (delivery, place) in all.chain([Delivery::Receipt(receipt)]).zip(&mut places) {
+            place.send(delivery);
+        }
+        Ok(true)
+    }
+
+    async fn acknowledge(&self, sequence: u64) -> Result<(), Status> {
+        if sequence == 0 {
+            return Ok(());
+        }
+        let answer = ReportEdgesResponse { acknowledged_sequence: sequence };
+        self.answers.send(Ok(answer)).await.map_err(|_| Status::cancelled("the agent is gone"))
+    }
+
+    /// Tells how the node is.
+    async fn tell(&self, node: &str, state: NodeState, message: &str) -> Result<(), Status> {
+        let message: String =
+            message.chars().filter(|it| !it.is_control()).take(MAX_NAME).collect();
+        let status = NodeStatus {
+            state,
+            nodes: vec![node.into()],
+            message: (!message.is_empty()).then(|| message.into()),
+            time: Some(now()),
+        };
+        let delivery = Delivery::Record(Record::NodeStatus(status));
+        self.service.deliveries.send(delivery).await.map_err(|_| over())
+    }
+
+    /// Who the report says that it is of, if it may.
+    fn agent(&self, report: &ReportEdgesRequest) -> Result<Agent, Status> {
+        let is_of_node = |letter: char| letter.is_ascii_alphanumeric() || ".-".contains(letter);
+        let node = &report.node;
+        if node.is_empty() || node.len() > MAX_NAME || !node.chars().all(is_of_node) {
+            return Err(Status::invalid_argument("node is the name of no node"));
+        }
+        if report.run.is_empty() || report.run.len() > MAX_NAME {
+            return Err(Status::invalid_argument("run names no run"));
+        }
+        match &self.certified {
+            Some(own) if own != node => Err(Status::permission_denied(format!(
+                "the certificate is of the agent of the node {own}, and the report of {node}"
+            ))),
+            Some(_) | None => Ok(Agent { node: node.clone(), run: report.run.clone() }),
+        }
+    }
+}
+
+fn latest(taken: &mut watch::Receiver<u64>) -> u64 {
+    *taken.borrow_and_update()
+}
+
+/// Nobody takes reports any more.
+fn over() -> Status {
+    Status::unavailable("this replica takes no reports any more; another one may lead")
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    Timestamp(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+}
