@@ -1,5 +1,6 @@
 //! Where a server listens: `HOST:PORT`, `:PORT` for every address of the machine, `0` for nowhere.
 
+use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
@@ -28,6 +29,16 @@ impl FromStr for Address {
         text.parse().map(Self::At).map_err(|_| {
             "an address is ADDRESS:PORT, :PORT for every address, or 0 for none".to_owned()
         })
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nowhere => formatter.write_str("0"),
+            Self::Everywhere(port) => write!(formatter, ":{port}"),
+            Self::At(address) => address.fmt(formatter),
+        }
     }
 }
 

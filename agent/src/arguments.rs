@@ -16,6 +16,9 @@ use crate::duration;
 use crate::log::Level;
 use crate::source::Source;
 
+/// Where node agents report unless another address is given.
+const NODE_ENDPOINT: &str = ":9444";
+
 /// Learns from the traffic of a cluster and keeps its network policies.
 #[derive(Debug, Parser)]
 #[command(name = "netenf-agent", version)]
@@ -108,8 +111,17 @@ impl Controller {
             (ProviderName::Replay, None) => anyhow::bail!(
                 "--provider-name replay reads a recording: give its path as --provider-endpoint"
             ),
+            (ProviderName::Node, endpoint) => {
+                let address = endpoint.as_deref().unwrap_or(NODE_ENDPOINT);
+                let address = address.parse().map_err(|why| {
+                    anyhow::anyhow!(
+                        "--provider-endpoint {address}: {why}; node agents report to it"
+                    )
+                })?;
+                Ok(Some(Source::Node(address, self.provider.certificates()?)))
+            }
             (other, _) => anyhow::bail!(
-                "--provider-name {} is not read by this version: use replay",
+                "--provider-name {} is not read by this version: use replay or node",
                 other
                     .to_possible_value()
                     .map_or_else(String::new, |name| name.get_name().to_owned())
@@ -198,7 +210,7 @@ struct Provider {
     #[arg(long, env = "NETENF_PROVIDER_NAME")]
     provider_name: Option<ProviderName>,
 
-    /// Address of the provider, or the recording of replay
+    /// Address of the provider, the recording of replay, or where node agents report [default for node: :9444]
     #[arg(long, env = "NETENF_PROVIDER_ENDPOINT")]
     provider_endpoint: Option<String>,
 
@@ -225,6 +237,31 @@ struct Provider {
     /// Name that the provider's certificate must be of
     #[arg(long, env = "NETENF_PROVIDER_TLS_SERVER_NAME")]
     provider_tls_server_name: Option<String>,
+}
+
+// === impl Provider ===
+
+impl Provider {
+    /// The folder of the certificates that node agents are known by; none if they need not show any.
+    fn certificates(&self) -> anyhow::Result<Option<PathBuf>> {
+        if self.provider_tls_cert_secret.is_some() || self.provider_tls_ca_configmap.is_some() {
+            anyhow::bail!(
+                "--provider-tls-cert-secret and --provider-tls-ca-configmap are not read by this version: mount them, and give the folder as --provider-tls-cert-dir"
+            );
+        }
+        match (self.provider_tls_mode, &self.provider_tls_cert_dir) {
+            (Some(TlsMode::Insecure), Some(_)) => anyhow::bail!(
+                "--provider-tls-mode insecure uses no certificates: leave out --provider-tls-cert-dir, or the mode"
+            ),
+            (Some(TlsMode::Insecure), None) => Ok(None),
+            (Some(TlsMode::Issuer | TlsMode::ExistingSecret) | None, Some(folder)) => {
+                Ok(Some(folder.clone()))
+            }
+            (Some(TlsMode::Issuer | TlsMode::ExistingSecret) | None, None) => anyhow::bail!(
+                "--provider-name node has to know who reports: give the folder of tls.crt, tls.key and ca.crt as --provider-tls-cert-dir, or for a trial --provider-tls-mode insecure"
+            ),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -13,6 +13,7 @@ use netenf_cluster::Kind;
 use netenf_cluster::lease::Leadership;
 use netenf_cluster::queue::Queue;
 use netenf_flows::Record;
+use netenf_flows::node::Delivery;
 use netenf_k8s::Index;
 use netenf_learn::name::policy_name;
 use netenf_learn::proposal::{Funnel, Outcome, Proposal};
@@ -96,6 +97,7 @@ impl Learning {
     async fn lead(&self, leadership: &mut Leadership, stop: &mut watch::Receiver<bool>) {
         let source = self.source.to_string();
         let until = leadership.note().and_then(|text| noted(&text, &source));
+        let until = until.filter(|_| self.source.tells_again());
         let resume = self.resume(until);
         tracing::info!(source, since = ?until, "learning begins");
         let mut flows =
@@ -109,7 +111,7 @@ impl Learning {
             tokio::select! {
                 count = flows.records.recv_many(&mut records, BATCH), if is_open => {
                     is_open = count > 0;
-                    records.drain(..).for_each(|record| term.take(record));
+                    records.drain(..).for_each(|delivery| term.take_in(delivery));
                     if !is_open {
                         // Nothing comes that it could wait for.
                         flush.reset_immediately();
@@ -161,6 +163,14 @@ impl<'a> Term<'a> {
         let learner = Learner::new(learning.config.clone(), Arc::clone(&learning.index));
         let (judging, synced) = (Judging::default(), Instant::now());
         Self { learning, learner, judging, resume, is_new: false, synced }
+    }
+
+    fn take_in(&mut self, delivery: Delivery) {
+        match delivery {
+            Delivery::Record(record) => self.take(record),
+            // All before it was taken.
+            Delivery::Receipt(receipt) => receipt.confirm(),
+        }
     }
 
     fn take(&mut self, record: Record) {

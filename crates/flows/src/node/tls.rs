@@ -17,7 +17,7 @@ use rustls::{RootCertStore, ServerConfig};
 const MAX_FILE: u64 = 1 << 20;
 
 /// How often files are looked at, at most.
-const LOOK: Duration = Duration::from_secs(1);
+pub(super) const LOOK: Duration = Duration::from_secs(1);
 
 /// Why files cannot be used.
 #[derive(Debug, thiserror::Error)]
