@@ -115,7 +115,9 @@ impl Source {
 
     /// What is taken for written before anything was: for a recording nothing.
     pub(crate) fn beginning(&self) -> Timestamp {
-        Timestamp(0)
+        match self {
+            Self::Replay(_) | Self::Node(..) => Timestamp(0),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::agent::{Agent, account};
 use crate::plane;
 
 mod explain;
+mod node;
 mod status;
 mod watch;
 

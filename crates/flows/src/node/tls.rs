@@ -79,7 +79,7 @@ impl Tls {
             self.looked = Instant::now();
             match self.reread() {
                 Ok(true) => {
-                    tracing::info!(folder = %self.folder.display(), "new certificates are in use")
+                    tracing::info!(folder = %self.folder.display(), "new certificates are in use");
                 }
                 Ok(false) => {}
                 Err(error) => tracing::warn!(%error, "the certificates of before stay in use"),

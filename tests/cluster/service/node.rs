@@ -1,0 +1,168 @@
+//! A client stands for the agent of a node.
+
+use netenf_proto::netenf::v1;
+use netenf_proto::netenf::v1::node_flows_client::NodeFlowsClient;
+use netenf_proto::netenf::v1::watch_flows_response::Event;
+use netenf_proto::netenf::v1::{
+    EdgeReport, ReportEdgesRequest, ReportEdgesResponse, WatchFlowsRequest,
+};
+use netenf_testkit::control_plane::{Client, ControlPlane};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
+
+use super::{Agent, SOON, client, shop, within};
+
+/// The agent of the node n1.
+struct Node {
+    reports: mpsc::Sender<ReportEdgesRequest>,
+    answers: Streaming<ReportEdgesResponse>,
+    sequence: u64,
+}
+
+impl Node {
+    async fn connect(agent: &Agent) -> Self {
+        let address = format!("http://{}", agent.address("node"));
+        let channel = tonic::transport::Endpoint::from_shared(address).unwrap().connect_lazy();
+        let (reports, receiver) = mpsc::channel(8);
+        let stream = ReceiverStream::new(receiver);
+        let answers = NodeFlowsClient::new(channel).report_edges(stream).await.unwrap();
+        Self { reports, answers: answers.into_inner(), sequence: 0 }
+    }
+
+    /// Reports, and waits until the agent took it.
+    async fn report(&mut self, edges: Vec<EdgeReport>) {
+        self.sequence += 1;
+        let now = Some(std::time::SystemTime::now().into());
+        let report = ReportEdgesRequest {
+            node: "n1".into(),
+            run: "one".into(),
+            sequence: self.sequence,
+            window_start: now,
+            window_end: now,
+            edges,
+            ..ReportEdgesRequest::default()
+        };
+        self.reports.send(report).await.unwrap();
+        let taken = async {
+            while self.answers.message().await.unwrap().unwrap().acknowledged_sequence
+                < self.sequence
+            {}
+        };
+        timeout(SOON, taken).await.unwrap();
+    }
+}
+
+/// From the Deployment web to db.
+fn edge(port: u32) -> EdgeReport {
+    let end = |name: &str| v1::Peer {
+        kind: v1::PeerKind::Workload.into(),
+        workload: Some(v1::Workload {
+            namespace: "shop".into(),
+            kind: "Deployment".into(),
+            name: name.into(),
+        }),
+        ..v1::Peer::default()
+    };
+    EdgeReport {
+        edge: Some(v1::Edge {
+            source: Some(end("web")),
+            destination: Some(end("db")),
+            direction: v1::Direction::Egress.into(),
+            protocol: v1::Protocol::Tcp.into(),
+            port,
+        }),
+        count: 3,
+        answered: Some(2),
+        verdict: v1::Verdict::Allow.into(),
+        ..EdgeReport::default()
+    }
+}
+
+/// An agent that learns from nodes, and the Deployments web and db.
+fn started() -> (ControlPlane, Client, Agent) {
+    let (plane, account) = shop();
+    for name in ["web", "db"] {
+        let image = format!("--image={name}");
+        plane.admin().kubectl(&["create", "deployment", name, &image, "-n=shop"]).unwrap();
+    }
+    let source =
+        ["--provider-name=node", "--provider-endpoint=127.0.0.1:0", "--provider-tls-mode=insecure"];
+    let quick = [&source[..], &["--learning-flush-interval=200ms"]].concat();
+    let agent = Agent::start_with(&account, "one", &quick);
+    (plane, account, agent)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_node_reports_becomes_a_proposal() {
+    let (plane, _account, agent) = started();
+    let mut node = Node::connect(&agent).await;
+    node.report(vec![edge(5432), EdgeReport { answered: Some(0), ..edge(81) }]).await;
+    let get = ["get", "wnpp/deployment-web-egress", "-n=shop", "-o=json", "--ignore-not-found"];
+    let rules = || {
+        let object: Value = serde_json::from_str(&plane.admin().kubectl(&get)?).unwrap_or_default();
+        let rules = object.pointer("/status/rules").and_then(Value::as_array).cloned();
+        Ok(rules.filter(|rules| !rules.is_empty()).map(|rules| (rules, object)))
+    };
+    let (rules, object) = within(SOON, "the proposal is there", rules).unwrap();
+    let told =
+        |rule: &Value| (rule["peer"]["name"].clone(), rule["port"].clone(), rule["count"].clone());
+    let own: Vec<_> =
+        rules.iter().filter(|rule| rule["provenance"] == "observed").map(told).collect();
+    // Of three connections one was not answered; they were attempts all the same.
+    assert_eq!(own, [("db".into(), 5432.into(), 3.into())], "{object}");
+    // What nobody ever answered is no rule, and is told.
+    let uncovered = object.pointer("/status/uncovered").and_then(Value::as_array).unwrap();
+    let uncovered: Vec<_> =
+        uncovered.iter().map(|it| (it["port"].clone(), it["reason"].clone())).collect();
+    assert_eq!(uncovered, [(81.into(), "Unanswered".into())], "{object}");
+
+    let status = client(&agent).status(v1::StatusRequest {}).await.unwrap().into_inner();
+    let [source] = status.sources.as_slice() else { panic!("{:?}", status.sources) };
+    assert_eq!(
+        (source.provider(), source.state()),
+        (v1::Provider::Node, v1::SourceState::Streaming)
+    );
+    assert_eq!(source.endpoint, "127.0.0.1:0");
+    assert_eq!((source.nodes.len(), source.nodes[0].name.as_str()), (1, "n1"));
+    assert_eq!(source.nodes[0].state(), v1::SourceState::Streaming);
+}
+
+/// What a slow reader misses is told by its number: all that was reported is told or missed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_reader_is_told_what_it_missed_and_slows_nobody() {
+    const REPORTS: u32 = 20;
+    let (_plane, _account, agent) = started();
+    let request = WatchFlowsRequest { follow: true, ..WatchFlowsRequest::default() };
+    let mut watching = client(&agent).watch_flows(request).await.unwrap().into_inner();
+    let mut node = Node::connect(&agent).await;
+    for number in 0..REPORTS {
+        let answered = EdgeReport { answered: Some(3), ..edge(1 + number) };
+        node.report(vec![answered; 1_000]).await;
+    }
+    let all = u64::from(REPORTS) * 1_000;
+    let (mut told, mut missed) = (0, 0);
+    let read = async {
+        while told + missed < all {
+            match watching.message().await.unwrap().unwrap().event.unwrap() {
+                Event::Observation(_) => told += 1,
+                Event::Loss(loss) => {
+                    assert_eq!(loss.reason, "the reader of this stream was too slow");
+                    missed += loss.count;
+                }
+            }
+        }
+    };
+    timeout(SOON, read).await.unwrap();
+    assert_eq!(told + missed, all);
+    assert!(missed > 0 && told > 0, "{told} told, {missed} missed");
+    // It goes on with what comes.
+    node.report(vec![EdgeReport { answered: None, ..edge(9999) }]).await;
+    let Event::Observation(next) = watching.message().await.unwrap().unwrap().event.unwrap() else {
+        panic!("nothing is missed any more")
+    };
+    assert_eq!((next.edge.unwrap().port, next.count, next.node.as_str()), (9999, 3, "n1"));
+    assert_eq!(next.provider, i32::from(v1::Provider::Node));
+}
