@@ -4,7 +4,7 @@
 //! everything that was observed is written ([`Ledger::written_until`]), and each object until when it counts
 //! (`status.learnedUntil`), so that a flow is neither lost nor counted twice by whoever comes next.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use netenf_cluster::Kind;
 use netenf_cluster::lease::Leadership;
 use netenf_cluster::queue::Queue;
 use netenf_flows::Record;
-use netenf_flows::node::Delivery;
+use netenf_flows::node::{Delivery, Receipt};
 use netenf_k8s::Index;
 use netenf_learn::name::policy_name;
 use netenf_learn::proposal::{Funnel, Outcome, Proposal};
@@ -64,6 +64,10 @@ struct Term<'a> {
     resume: Resume,
     /// Whether something was observed since the last flush.
     is_new: bool,
+    /// Of reports that were taken since the last flush.
+    taken: Vec<Receipt>,
+    /// Of reports that are learned and may not be written yet, with after how many flushes they are.
+    learned: VecDeque<(u64, Receipt)>,
     /// When violations were last handed out.
     synced: Instant,
 }
@@ -131,6 +135,11 @@ impl Learning {
         }
         tokio::task::block_in_place(|| term.finish());
         self.tell(&source, &flows);
+        if !term.learned.is_empty() {
+            // Who sent reports hears that they are written, and sends them to nobody else.
+            self.queue.until_idle().await;
+            term.confirm();
+        }
     }
 
     /// Makes the ledger anew, and tells what has to be known to go on from `until`.
@@ -162,14 +171,14 @@ impl<'a> Term<'a> {
     fn new(learning: &'a Learning, resume: Resume) -> Self {
         let learner = Learner::new(learning.config.clone(), Arc::clone(&learning.index));
         let (judging, synced) = (Judging::default(), Instant::now());
-        Self { learning, learner, judging, resume, is_new: false, synced }
+        let (taken, learned) = (Vec::new(), VecDeque::new());
+        Self { learning, learner, judging, resume, is_new: false, taken, learned, synced }
     }
 
     fn take_in(&mut self, delivery: Delivery) {
         match delivery {
             Delivery::Record(record) => self.take(record),
-            // All before it was taken.
-            Delivery::Receipt(receipt) => receipt.confirm(),
+            Delivery::Receipt(receipt) => self.taken.push(receipt),
         }
     }
 
@@ -232,6 +241,29 @@ impl<'a> Term<'a> {
             self.learn(pace);
         }
         self.sync();
+        self.note_learned();
+        self.confirm();
+    }
+
+    /// What was taken is in the ledger.
+    fn note_learned(&mut self) {
+        let stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let flushes = stored.ledger.flushes();
+        drop(stored);
+        self.learned.extend(self.taken.drain(..).map(|receipt| (flushes, receipt)));
+    }
+
+    /// Tells those who sent reports which of them need not be sent again: what they told is written, but for counts
+    /// that wait.
+    fn confirm(&mut self) {
+        let stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = stored.ledger.flushes_written();
+        drop(stored);
+        while self.learned.front().is_some_and(|(flushes, _)| *flushes <= written)
+            && let Some((_, receipt)) = self.learned.pop_front()
+        {
+            receipt.confirm();
+        }
     }
 
     /// Puts into the ledger what is known by now.
@@ -293,6 +325,7 @@ impl<'a> Term<'a> {
             return;
         }
         self.learn(Pace::Last);
+        self.note_learned();
         let mut stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
         let due = stored.ledger.all_due();
         drop(stored);

@@ -38,13 +38,15 @@ pub(crate) struct Ledger {
     accounts: HashMap<Name, Account>,
     /// Everything that was observed until then is in the accounts.
     flushed: Option<Timestamp>,
+    /// How often everything was put into the accounts.
+    flushes: u64,
     /// Violations beyond what is kept apart.
     dropped: u64,
 }
 
-/// All that was observed until then; nothing if there is no time.
+/// All that was observed until then; nothing if there is no time. And all that as many flushes put into accounts.
 #[derive(Debug, Clone, Copy)]
-struct Before(Option<Timestamp>);
+struct Before(Option<Timestamp>, u64);
 
 #[derive(Debug, Default)]
 struct Account {
@@ -120,7 +122,7 @@ impl Ledger {
         (caps, last): (Caps, Option<Timestamp>),
         pace: Pace,
     ) -> bool {
-        let before = self.flushed;
+        let before = Before(self.flushed, self.flushes);
         let account = self.accounts.entry(name).or_default();
         let (meaning, total) = (proposal.meaning(), proposal.total());
         let is_more = total != account.total;
@@ -134,7 +136,7 @@ impl Ledger {
             return false;
         }
         if is_news || is_due {
-            account.waits.get_or_insert(Before(before));
+            account.waits.get_or_insert(before);
         }
         let counts = proposal.counts();
         let fresh = Fresh { proposal, caps, last, is_due, meaning, total, counts };
@@ -150,9 +152,9 @@ impl Ledger {
 
     /// Takes in what a policy was found to deny.
     pub(crate) fn deny(&mut self, name: Name, violations: Vec<Violation>) {
-        let before = self.flushed;
+        let before = Before(self.flushed, self.flushes);
         let account = self.accounts.entry(name).or_default();
-        account.waits.get_or_insert(Before(before));
+        account.waits.get_or_insert(before);
         account.violations.extend(violations);
         account.violations = gathered(mem::take(&mut account.violations));
         let over = account.violations.len().saturating_sub(VIOLATIONS);
@@ -163,12 +165,24 @@ impl Ledger {
     /// All that was observed until `last` is in the accounts.
     pub(crate) fn flushed(&mut self, last: Option<Timestamp>) {
         self.flushed = self.flushed.max(last);
+        self.flushes += 1;
+    }
+
+    /// How often everything was put into the accounts.
+    pub(crate) fn flushes(&self) -> u64 {
+        self.flushes
+    }
+
+    /// What as many flushes put into the accounts is written, but for counts that wait.
+    pub(crate) fn flushes_written(&self) -> u64 {
+        let waiting = self.accounts.values().filter_map(|account| account.waits);
+        waiting.fold(self.flushes, |written, Before(_, flushes)| written.min(flushes))
     }
 
     /// Until when everything is written; `None` if nothing is known to be.
     pub(crate) fn written_until(&self) -> Option<Timestamp> {
         let waiting = self.accounts.values().filter_map(|account| account.waits);
-        waiting.fold(self.flushed, |until, Before(time)| until.min(time))
+        waiting.fold(self.flushed, |until, Before(time, _)| until.min(time))
     }
 
     /// Has the violations handed out that wait; gives the names.

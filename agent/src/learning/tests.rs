@@ -316,3 +316,33 @@ fn repetitions_cost_no_write() {
     // One creation and one status for each of the two directions.
     assert_eq!(world.writes, 4);
 }
+
+/// A node agent hears that its report need not be sent again when what it told is written, and not before.
+#[test]
+fn a_report_is_confirmed_once_it_is_written() {
+    let mut world = world();
+    let agent = Agent::start(&world);
+    let mut term = Term::new(&agent.learning, Resume::default());
+    let (taken, confirmed) = watch::channel(0);
+    let receipt = |sequence| Delivery::Receipt(Receipt::new(sequence, taken.clone()));
+    term.take_in(Record::Flow(opened("api", "db", 1, 1000)).into());
+    term.take_in(receipt(1));
+    term.flush(false);
+    term.confirm();
+    assert_eq!(*confirmed.borrow(), 0, "nothing is written yet");
+    // A report of what was denied waits for the status.
+    term.take_in(Record::Flow(opened("web", "cache", 1, 1001)).into());
+    term.take_in(receipt(2));
+    assert!(agent.write(&mut world).is_ok());
+    term.confirm();
+    assert_eq!(*confirmed.borrow(), 1, "the second was not flushed");
+    term.flush(false);
+    assert_eq!(*confirmed.borrow(), 1);
+    assert!(agent.write(&mut world).is_ok());
+    term.flush(false);
+    assert_eq!(*confirmed.borrow(), 2);
+    // One that tells nothing waits for nothing.
+    term.take_in(receipt(3));
+    term.flush(false);
+    assert_eq!(*confirmed.borrow(), 3);
+}

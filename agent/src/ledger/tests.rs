@@ -183,3 +183,31 @@ fn violations_are_kept_until_they_are_written() {
     ledger.deny(name(), (0..250).map(|id| violation(id, 1)).collect());
     assert_eq!(ledger.dropped(), 50);
 }
+
+/// A flush is written once nothing waits that it put in, whatever came later; counts that wait are none of it.
+#[test]
+fn a_flush_is_written_once_nothing_of_it_waits() {
+    let mut books = Books::new();
+    let told = |books: &Books| (books.ledger.flushes(), books.ledger.flushes_written());
+    assert_eq!(told(&books), (0, 0));
+    books.see("db");
+    books.flush(0);
+    assert_eq!(told(&books), (1, 0));
+    books.write();
+    assert_eq!(told(&books), (1, 1));
+    // A repetition waits for long, and is only counts.
+    books.see("db");
+    books.flush(1);
+    assert_eq!(told(&books), (2, 2));
+    books.see("cache");
+    books.flush(2);
+    books.see("db");
+    books.flush(3);
+    assert_eq!(told(&books), (4, 2));
+    books.write();
+    assert_eq!(told(&books), (4, 4));
+    books.ledger.deny(("shop".to_owned(), "other".to_owned()), vec![violation(1, 1)]);
+    books.see("db");
+    books.flush(4);
+    assert_eq!(told(&books), (5, 4));
+}

@@ -36,7 +36,8 @@ struct Run {
     taken: watch::Sender<u64>,
 }
 
-/// Tells that a report was taken. One that is dropped before tells nothing: the agent sends the report again.
+/// Tells that a report was taken, and need not be sent again. One that is dropped before tells nothing: the agent sends
+/// the report again.
 #[derive(Debug)]
 pub struct Receipt {
     sequence: u64,
@@ -69,7 +70,7 @@ impl Intake {
         }
         let missing = if run.handed == 0 { 0 } else { sequence - run.handed - 1 };
         run.handed = sequence;
-        Turn::Next { missing, receipt: Receipt { sequence, taken: run.taken.clone() } }
+        Turn::Next { missing, receipt: Receipt::new(sequence, run.taken.clone()) }
     }
 
     fn run(&mut self, node: &str, id: &str) -> &mut Run {
@@ -102,7 +103,12 @@ impl Intake {
 // === impl Receipt ===
 
 impl Receipt {
-    /// Everything that the report told was taken.
+    /// A receipt of the report of that number; where reports stand is told to `taken`.
+    pub fn new(sequence: u64, taken: watch::Sender<u64>) -> Self {
+        Self { sequence, taken }
+    }
+
+    /// Everything that the report told was taken, and every report of its run before it.
     pub fn confirm(self) {
         let sequence = self.sequence;
         self.taken.send_if_modified(|taken| {

@@ -1,5 +1,6 @@
 //! The stream of one agent: its reports in, what was taken out.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -17,6 +18,10 @@ use crate::Record;
 
 /// How many agents report at a time: as many as a Kubernetes cluster has nodes.
 const STREAMS: usize = 5_000;
+
+/// How many reports of a stream may wait for their acknowledgement; the next one is read after that. With a report
+/// every ten seconds it is ten minutes in which nothing can be written.
+const UNCONFIRMED: usize = 64;
 
 /// The longest name of a node, and of a run.
 const MAX_NAME: usize = 253;
@@ -117,18 +122,26 @@ impl Stream {
         agent: &Agent,
         taken: &mut watch::Receiver<u64>,
     ) -> Result<(), Status> {
-        // Who comes again hears what was taken before.
-        self.take(&first, agent, taken).await?;
+        let mut waiting = VecDeque::from_iter(self.take(&first, agent, taken).await?);
         loop {
+            let known = *taken.borrow();
+            while waiting.front().is_some_and(|sequence| *sequence <= known) {
+                waiting.pop_front();
+            }
+            let has_room = waiting.len() < UNCONFIRMED;
             tokio::select! {
-                report = self.next() => match report? {
-                    Some(report) => self.take(&report, agent, taken).await?,
-                    None => return self.wait_for_rest(taken).await,
-                },
+                // What was taken is told, even if nothing more is taken.
+                biased;
                 changed = taken.changed() => {
                     changed.map_err(|_| over())?;
                     self.acknowledge(latest(taken)).await?;
                 }
+                report = self.reports.message(), if has_room => match report? {
+                    Some(report) => waiting.extend(self.take(&report, agent, taken).await?),
+                    None => return self.wait_for_rest(taken).await,
+                },
+                () = self.answers.closed() => return Ok(()),
+                () = self.service.deliveries.closed() => return Err(over()),
             }
         }
     }
@@ -137,6 +150,7 @@ impl Stream {
     async fn wait_for_rest(&self, taken: &mut watch::Receiver<u64>) -> Result<(), Status> {
         loop {
             tokio::select! {
+                biased;
                 changed = taken.changed() => changed.map_err(|_| over())?,
                 () = self.answers.closed() => return Ok(()),
                 () = self.service.deliveries.closed() => return Err(over()),
@@ -152,12 +166,13 @@ impl Stream {
         }
     }
 
+    /// Takes a report in; gives its number where it is new. Who sends one again hears what was taken.
     async fn take(
         &mut self,
         report: &ReportEdgesRequest,
         agent: &Agent,
         taken: &watch::Receiver<u64>,
-    ) -> Result<(), Status> {
+    ) -> Result<Option<u64>, Status> {
         let own = self.agent(report)?;
         if own.node != agent.node || own.run != agent.run {
             return Err(Status::invalid_argument("one stream is of one run of one node"));
@@ -167,10 +182,11 @@ impl Stream {
         }
         let records = self.converter.report(report, now()).map_err(Status::invalid_argument)?;
         if self.hand_on(report, records).await? {
-            return Ok(());
+            return Ok(Some(report.sequence));
         }
         let taken = *taken.borrow();
-        self.acknowledge(taken).await
+        self.acknowledge(taken).await?;
+        Ok(None)
     }
 
     /// Hands a report on as a whole, or nothing of it; whether it was new.

@@ -215,3 +215,28 @@ async fn an_agent_that_reads_no_answers_keeps_nobody_waiting() {
     server.taken().await.1.confirm();
     assert_eq!(other.acknowledged().await.unwrap(), 2);
 }
+
+/// What waits for its acknowledgement is bounded: further reports are read after it.
+#[tokio::test]
+async fn an_agent_whose_reports_are_not_taken_is_read_no_further() {
+    let mut server = Server::start(None).await;
+    let mut agent = server.connect().await;
+    let reports = agent.reports.clone();
+    let sending = tokio::spawn(async move {
+        for sequence in 1..=100 {
+            reports.send(report(sequence, vec![])).await.unwrap();
+        }
+    });
+    let mut receipts = Vec::new();
+    while receipts.len() < 64 {
+        receipts.push(server.taken().await.1);
+    }
+    let more = timeout(Duration::from_millis(200), server.delivery()).await;
+    assert!(more.is_err(), "{more:?}");
+    receipts.into_iter().for_each(Receipt::confirm);
+    for _ in 64..100 {
+        server.taken().await.1.confirm();
+    }
+    timeout(SOON, sending).await.unwrap().unwrap();
+    while agent.acknowledged().await.unwrap() < 100 {}
+}
