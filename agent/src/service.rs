@@ -30,6 +30,7 @@ use tonic::{Request, Response, Status};
 
 use crate::address::Loopback;
 use crate::board::Board;
+use crate::enforcement::Enforcement;
 use crate::judging::guards;
 use crate::reconciler::Shared;
 use crate::tap::Tap;
@@ -66,6 +67,7 @@ pub(crate) struct Service {
     pub(crate) stored: Shared,
     pub(crate) config: Config,
     pub(crate) backend: Backend,
+    pub(crate) enforcement: Arc<Enforcement>,
     pub(crate) leadership: Leadership,
     /// Kinds that were not listed yet.
     pub(crate) pending: channel::Receiver<BTreeSet<Kind>>,

@@ -156,7 +156,7 @@ fn start(
     }
     let shared = (stored.clone(), queue.clone());
     let (controller, pending) =
-        Controller::new(watches.changes, leadership.clone(), enforcement, shared);
+        Controller::new(watches.changes, leadership.clone(), Arc::clone(&enforcement), shared);
     let (states, state) = watch::channel(State::default());
     let (tap, board) = (Tap::default(), Board::new(source.as_ref().map(Source::told), now()));
     tasks.spawn(board.clone().follow(state.clone()));
@@ -167,6 +167,7 @@ fn start(
         stored: stored.clone(),
         config: arguments.config(),
         backend: arguments.backend(),
+        enforcement,
         leadership: leadership.clone(),
         pending: pending.clone(),
         pod: arguments.pod_name.clone().unwrap_or_default(),

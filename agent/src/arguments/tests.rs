@@ -4,6 +4,7 @@ use clap::{CommandFactory as _, Parser as _};
 use rstest::rstest;
 
 use super::{Arguments, Backend, Command, Controller};
+use crate::source::Source;
 
 #[test]
 fn every_flag_has_a_twin_in_the_environment() {
@@ -89,4 +90,35 @@ fn what_violations_are_sent_with_is_taken_over_and_tokens_are_not_shown() {
     };
     assert_eq!(controller.telemetry(), expected);
     assert!(!format!("{controller:?}").contains("s3cret"));
+}
+
+/// What node agents are known by is asked for; that anybody may report has to be said.
+#[rstest]
+#[case::folder("--provider-tls-cert-dir=/certs", Ok(Some("/certs")))]
+#[case::folder_of_an_issuer(
+    "--provider-tls-mode=issuer --provider-tls-cert-dir=/certs",
+    Ok(Some("/certs"))
+)]
+#[case::insecure("--provider-tls-mode=insecure", Ok(None))]
+#[case::nothing("", Err("--provider-tls-cert-dir"))]
+#[case::no_folder("--provider-tls-mode=issuer", Err("--provider-tls-cert-dir"))]
+#[case::both("--provider-tls-mode=insecure --provider-tls-cert-dir=/certs", Err("leave out"))]
+#[case::secret("--provider-tls-cert-secret=a/b --provider-tls-cert-dir=/certs", Err("mount"))]
+#[case::address(
+    "--provider-endpoint=node --provider-tls-mode=insecure",
+    Err("--provider-endpoint")
+)]
+fn who_reports_flows_of_nodes_is_known(
+    #[case] arguments: &str,
+    #[case] expected: Result<Option<&str>, &str>,
+) {
+    let controller = controller(&format!("--provider-name=node {arguments}"));
+    match (controller.source(), expected) {
+        (Ok(Some(Source::Node(address, folder))), Ok(expected)) => {
+            assert_eq!(address.to_string(), ":9444");
+            assert_eq!(folder, expected.map(Into::into));
+        }
+        (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
+        (source, _) => panic!("{source:?}"),
+    }
 }

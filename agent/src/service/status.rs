@@ -1,5 +1,6 @@
 //! How the controller and its source are.
 
+use netenf_k8s::Enforcer;
 use netenf_learn::proposal::Funnel;
 use netenf_proto::netenf::v1;
 
@@ -14,8 +15,10 @@ pub(super) fn answer(service: &Service) -> v1::StatusResponse {
         pod: service.pod.clone(),
         role: role.into(),
         started: Some(convert::time(service.started)),
-        // Nothing in the cluster is asked for it yet.
-        enforcer: String::new(),
+        enforcer: match service.enforcement.now() {
+            Enforcer::Present { name } => name.to_owned(),
+            Enforcer::Absent { .. } | Enforcer::Unknown => String::new(),
+        },
         edges: state.edges.try_into().unwrap_or(u64::MAX),
         sources: source(&state).into_iter().collect(),
     }

@@ -117,6 +117,9 @@ impl Told {
                 | Class::Skip(_),
             ) => fit::fate(index, config, &told),
         };
+        if told.fate == Fate::Learned && observation.answered == Some(false) {
+            told.fate = Fate::Uncovered(Reason::Unanswered);
+        }
         told
     }
 

@@ -1,5 +1,7 @@
 //! A client stands for the agent of a node.
 
+use std::time::Duration;
+
 use netenf_proto::netenf::v1;
 use netenf_proto::netenf::v1::node_flows_client::NodeFlowsClient;
 use netenf_proto::netenf::v1::watch_flows_response::Event;
@@ -32,8 +34,13 @@ impl Node {
         Self { reports, answers: answers.into_inner(), sequence: 0 }
     }
 
-    /// Reports, and waits until the agent took it.
+    /// Reports, and waits until the agent wrote it.
     async fn report(&mut self, edges: Vec<EdgeReport>) {
+        self.send(edges).await;
+        self.acknowledged().await;
+    }
+
+    async fn send(&mut self, edges: Vec<EdgeReport>) {
         self.sequence += 1;
         let now = Some(std::time::SystemTime::now().into());
         let report = ReportEdgesRequest {
@@ -46,6 +53,10 @@ impl Node {
             ..ReportEdgesRequest::default()
         };
         self.reports.send(report).await.unwrap();
+    }
+
+    /// Waits until everything that was sent is acknowledged.
+    async fn acknowledged(&mut self) {
         let taken = async {
             while self.answers.message().await.unwrap().unwrap().acknowledged_sequence
                 < self.sequence
@@ -81,23 +92,27 @@ fn edge(port: u32) -> EdgeReport {
     }
 }
 
-/// An agent that learns from nodes, and the Deployments web and db.
-fn started() -> (ControlPlane, Client, Agent) {
+/// An agent that learns from nodes, and writes once an interval what it learned.
+fn start(account: &Client, name: &str, interval: &str) -> Agent {
+    let interval = format!("--learning-flush-interval={interval}");
+    let source = ["--provider-name=node", "--provider-tls-mode=insecure", &interval];
+    Agent::start_with(account, name, &[&source[..], &["--provider-endpoint=127.0.0.1:0"]].concat())
+}
+
+/// The same, and the Deployments web and db.
+fn started(interval: &str) -> (ControlPlane, Client, Agent) {
     let (plane, account) = shop();
     for name in ["web", "db"] {
         let image = format!("--image={name}");
         plane.admin().kubectl(&["create", "deployment", name, &image, "-n=shop"]).unwrap();
     }
-    let source =
-        ["--provider-name=node", "--provider-endpoint=127.0.0.1:0", "--provider-tls-mode=insecure"];
-    let quick = [&source[..], &["--learning-flush-interval=200ms"]].concat();
-    let agent = Agent::start_with(&account, "one", &quick);
+    let agent = start(&account, "one", interval);
     (plane, account, agent)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_node_reports_becomes_a_proposal() {
-    let (plane, _account, agent) = started();
+    let (plane, _account, agent) = started("200ms");
     let mut node = Node::connect(&agent).await;
     node.report(vec![edge(5432), EdgeReport { answered: Some(0), ..edge(81) }]).await;
     let get = ["get", "wnpp/deployment-web-egress", "-n=shop", "-o=json", "--ignore-not-found"];
@@ -126,15 +141,52 @@ async fn what_a_node_reports_becomes_a_proposal() {
         (v1::Provider::Node, v1::SourceState::Streaming)
     );
     assert_eq!(source.endpoint, "127.0.0.1:0");
+    assert_eq!(status.enforcer, "Network Enforcer");
     assert_eq!((source.nodes.len(), source.nodes[0].name.as_str()), (1, "n1"));
     assert_eq!(source.nodes[0].state(), v1::SourceState::Streaming);
+}
+
+/// Whether the proposal of web has a rule for the port.
+fn has_rule(plane: &ControlPlane, port: u32) -> bool {
+    let path = "-o=jsonpath={.status.rules[*].port}";
+    let get = ["get", "wnpp/deployment-web-egress", "-n=shop", path, "--ignore-not-found"];
+    plane.admin().kubectl(&get).unwrap().split(' ').any(|own| own == port.to_string())
+}
+
+/// Waits until the agent took an observation.
+async fn taken(agent: &Agent) {
+    let request = WatchFlowsRequest { follow: true, last: 1, ..WatchFlowsRequest::default() };
+    let mut watching = client(agent).watch_flows(request).await.unwrap().into_inner();
+    timeout(SOON, watching.message()).await.unwrap().unwrap().unwrap();
+}
+
+/// What is not written is not acknowledged: whoever comes next gets it again. An agent that ends in order writes it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_outlives_an_agent_that_is_killed() {
+    let (plane, account, agent) = started("1h");
+    let mut node = Node::connect(&agent).await;
+    node.send(vec![edge(5432)]).await;
+    taken(&agent).await;
+    let answer = timeout(Duration::from_millis(300), node.answers.message()).await;
+    assert!(answer.is_err(), "it is acknowledged before it is written: {answer:?}");
+    drop(agent);
+    assert!(node.answers.message().await.is_err(), "the stream broke");
+    assert!(!has_rule(&plane, 5432));
+
+    let agent = start(&account, "two", "1h");
+    let mut node = Node::connect(&agent).await;
+    node.send(vec![edge(5432)]).await;
+    taken(&agent).await;
+    agent.stop();
+    node.acknowledged().await;
+    assert!(has_rule(&plane, 5432));
 }
 
 /// What a slow reader misses is told by its number: all that was reported is told or missed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_reader_is_told_what_it_missed_and_slows_nobody() {
     const REPORTS: u32 = 20;
-    let (_plane, _account, agent) = started();
+    let (_plane, _account, agent) = started("200ms");
     let request = WatchFlowsRequest { follow: true, ..WatchFlowsRequest::default() };
     let mut watching = client(&agent).watch_flows(request).await.unwrap().into_inner();
     let mut node = Node::connect(&agent).await;

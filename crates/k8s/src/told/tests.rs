@@ -188,3 +188,14 @@ fn the_side_that_reports_is_judged(
     let rule = matches!(finding.by, netenf_policy::Decider::Rule(_)).then_some(true);
     assert_eq!(rule, by_rule);
 }
+
+/// A record of connections that nobody answered teaches nothing by itself.
+#[rstest]
+#[case::not_told(None, "learned")]
+#[case::answered(Some(true), "learned")]
+#[case::unanswered(Some(false), "uncovered Unanswered")]
+fn a_record_tells_whether_it_was_answered(#[case] answered: Option<bool>, #[case] expected: &str) {
+    let event = Event::Connection;
+    let record = Observation { event, answered, ..flow("shop/web", "shop/api", 8080) };
+    assert_eq!(word(&told(&record, None).fate), expected);
+}

@@ -192,6 +192,32 @@ fn unanswered_attempts_are_uncovered(#[case] text: &str, #[case] reason: Option<
     }
 }
 
+/// A record of connections may say whether they were answered: then its node is one that reports answers.
+#[rstest]
+#[case::not_told(&[None], None)]
+#[case::answered(&[Some(true)], None)]
+#[case::unanswered(&[Some(false)], Some(Reason::Unanswered))]
+#[case::some_are_answered(&[Some(false), Some(true)], None)]
+#[case::in_the_other_order(&[Some(true), Some(false)], None)]
+fn records_tell_whether_they_were_answered(
+    #[case] answered: &[Option<bool>],
+    #[case] reason: Option<Reason>,
+) {
+    let record = |(answered, key): (&Option<bool>, u64)| Observation {
+        provider: Provider::Node,
+        event: Event::Connection,
+        reporter: Some(Reporter::Source),
+        answered: *answered,
+        connection_key: Some(key),
+        ..packet("web > db:9999 n1")
+    };
+    let records: Vec<_> = answered.iter().zip(1..).map(record).collect();
+    let outcome = learned_with(&Config::default(), &records);
+    let proposal = of(&outcome, "web", Direction::Egress).unwrap();
+    assert_eq!(proposal.uncovered.first().map(|item| item.reason), reason);
+    assert_eq!(proposal.evidence.iter().any(|one| one.port == 9999), reason.is_none());
+}
+
 /// A node knows the workloads of its own pods only, and a service is known to the client's node only.
 #[test]
 fn one_connection_seen_by_two_nodes_without_objects_is_one() {

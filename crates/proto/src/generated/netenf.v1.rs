@@ -672,7 +672,8 @@ pub struct Observation {
     /// The violation it was recorded under, empty where it is none.
     #[prost(string, tag = "11")]
     pub violation: ::prost::alloc::string::String,
-    /// The source's own record in one line of JSON, where the request asks for it.
+    /// The source's own record in one line of JSON, where the request asks for it and the controller
+    /// kept it; empty else.
     #[prost(string, tag = "12")]
     pub json: ::prost::alloc::string::String,
 }
@@ -728,7 +729,7 @@ pub struct SourceStatus {
     /// Flows per second over the last minute.
     #[prost(double, tag = "7")]
     pub rate: f64,
-    /// What became of its flows since the controller's start.
+    /// What became of its flows since the controller leads.
     #[prost(message, optional, tag = "8")]
     pub funnel: ::core::option::Option<Funnel>,
     /// The nodes behind it, sorted by name.
@@ -1359,7 +1360,8 @@ pub struct ReportEdgesRequest {
     /// acknowledged again and not counted twice.
     #[prost(uint64, tag = "3")]
     pub sequence: u64,
-    /// The start of the window.
+    /// The start of the window. Windows begin at whole multiples of their length since 1970: the nodes of
+    /// both ends report a connection in the same window, and it is counted once.
     #[prost(message, optional, tag = "4")]
     pub window_start: ::core::option::Option<::prost_types::Timestamp>,
     /// The end of the window.
@@ -1404,7 +1406,7 @@ pub struct EdgeReport {
 /// Says how far the controller has come.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReportEdgesResponse {
-    /// All reports of the run up to this number were taken in, and need not be kept.
+    /// What all reports of the run up to this number told is written, and need not be kept.
     #[prost(uint64, tag = "1")]
     pub acknowledged_sequence: u64,
 }
@@ -1490,7 +1492,7 @@ pub mod node_flows_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Takes reports of one node agent and acknowledges those that the controller has taken in. After a
+        /// Takes reports of one run of one node agent and acknowledges those that need not be kept. After a
         /// broken stream the agent sends again what was not acknowledged.
         pub async fn report_edges(
             &mut self,
@@ -1539,7 +1541,7 @@ pub mod node_flows_server {
             >
             + std::marker::Send
             + 'static;
-        /// Takes reports of one node agent and acknowledges those that the controller has taken in. After a
+        /// Takes reports of one run of one node agent and acknowledges those that need not be kept. After a
         /// broken stream the agent sends again what was not acknowledged.
         async fn report_edges(
             &self,
