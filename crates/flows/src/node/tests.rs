@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use netenf_learn::NodeState;
 use netenf_proto::netenf::v1::node_flows_client::NodeFlowsClient;
 use netenf_proto::netenf::v1::{Loss, ReportEdgesRequest, ReportEdgesResponse};
 use tokio::task::JoinHandle;
@@ -153,7 +154,6 @@ async fn nodes_that_come_and_go_are_told() {
             Delivery::Record(other) => panic!("{other:?}"),
         }
     }
-    use netenf_learn::NodeState;
     assert_eq!(states, [NodeState::Connected, NodeState::Unavailable]);
 }
 

@@ -63,6 +63,7 @@ fn what_was_answered_is_told_apart(
     assert_eq!(told, expected);
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "fields of messages are optional")]
 fn decision(verdict: v1::Verdict) -> Option<v1::Decision> {
     let (kind, namespace, name) = ("NetworkPolicy".into(), "shop".into(), "web".into());
     let policy = Some(v1::PolicyRef { kind, namespace, name });
