@@ -327,7 +327,7 @@ fn a_report_is_confirmed_once_it_is_written() {
     let receipt = |sequence| Delivery::Receipt(Receipt::new(sequence, taken.clone()));
     term.take_in(Record::Flow(opened("api", "db", 1, 1000)).into());
     term.take_in(receipt(1));
-    term.flush(false);
+    term.flush(false, Pace::At(Instant::now()));
     term.confirm();
     assert_eq!(*confirmed.borrow(), 0, "nothing is written yet");
     // A report of what was denied waits for the status.
@@ -336,13 +336,13 @@ fn a_report_is_confirmed_once_it_is_written() {
     assert!(agent.write(&mut world).is_ok());
     term.confirm();
     assert_eq!(*confirmed.borrow(), 1, "the second was not flushed");
-    term.flush(false);
+    term.flush(false, Pace::At(Instant::now()));
     assert_eq!(*confirmed.borrow(), 1);
     assert!(agent.write(&mut world).is_ok());
-    term.flush(false);
+    term.flush(false, Pace::At(Instant::now()));
     assert_eq!(*confirmed.borrow(), 2);
     // One that tells nothing waits for nothing.
     term.take_in(receipt(3));
-    term.flush(false);
+    term.flush(false, Pace::At(Instant::now()));
     assert_eq!(*confirmed.borrow(), 3);
 }
