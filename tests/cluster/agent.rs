@@ -69,7 +69,7 @@ impl Agent {
         within(SOON, &format!("{what} is served"), look).unwrap()
     }
 
-    fn report(&self) -> Value {
+    pub(crate) fn report(&self) -> Value {
         serde_json::from_str(&get(&self.health, "/readyz?verbose").1).unwrap()
     }
 

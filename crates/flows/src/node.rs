@@ -51,10 +51,10 @@ pub const MAX_REPORT: usize = 2 << 20;
 const MAX_STREAMS: u32 = 4;
 
 /// How many clients show who they are at a time.
-const HANDSHAKES: usize = 64;
+const HANDSHAKES: usize = 512;
 
 /// How long that may take.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+const HANDSHAKE: Duration = Duration::from_secs(5);
 
 /// How often an agent of which nothing is heard is asked whether it lives, and how long it may take to answer.
 const ALIVE: Duration = Duration::from_secs(30);

@@ -13,9 +13,12 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::Streaming;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Status, Streaming};
 
 use super::{Agent, SOON, client, shop, within};
+
+mod secured;
 
 /// The agent of the node n1.
 struct Node {
@@ -27,11 +30,15 @@ struct Node {
 impl Node {
     async fn connect(agent: &Agent) -> Self {
         let address = format!("http://{}", agent.address("node"));
-        let channel = tonic::transport::Endpoint::from_shared(address).unwrap().connect_lazy();
+        let endpoint = Endpoint::from_shared(address).unwrap();
+        Self::through(endpoint.connect_lazy()).await.unwrap()
+    }
+
+    async fn through(channel: Channel) -> Result<Self, Status> {
         let (reports, receiver) = mpsc::channel(8);
         let stream = ReceiverStream::new(receiver);
-        let answers = NodeFlowsClient::new(channel).report_edges(stream).await.unwrap();
-        Self { reports, answers: answers.into_inner(), sequence: 0 }
+        let answers = NodeFlowsClient::new(channel).report_edges(stream).await?;
+        Ok(Self { reports, answers: answers.into_inner(), sequence: 0 })
     }
 
     /// Reports, and waits until the agent wrote it.
@@ -95,7 +102,8 @@ fn edge(port: u32) -> EdgeReport {
 /// An agent that learns from nodes, and writes once an interval what it learned.
 fn start(account: &Client, name: &str, interval: &str) -> Agent {
     let interval = format!("--learning-flush-interval={interval}");
-    let source = ["--provider-name=node", "--provider-tls-mode=insecure", &interval];
+    let status = "--wnp-status-update-interval=200ms";
+    let source = ["--provider-name=node", "--provider-tls-mode=insecure", &interval, status];
     Agent::start_with(account, name, &[&source[..], &["--provider-endpoint=127.0.0.1:0"]].concat())
 }
 
@@ -217,4 +225,68 @@ async fn a_slow_reader_is_told_what_it_missed_and_slows_nobody() {
     };
     assert_eq!((next.edge.unwrap().port, next.count, next.node.as_str()), (9999, 3, "n1"));
     assert_eq!(next.provider, i32::from(v1::Provider::Node));
+}
+
+/// A policy of the Deployment web that lets it reach db at port 5432 only.
+const POLICY: &str = r"
+apiVersion: networkenforcer.kubewarden.io/v1alpha1
+kind: WorkloadNetworkPolicy
+metadata: {name: deployment-web-egress, namespace: shop}
+spec:
+  backend: kubernetes
+  mode: protect
+  targetRef: {kind: Deployment, name: web}
+  direction: Egress
+  kubernetes:
+    podSelector: {matchLabels: {app: web}}
+    policyTypes: [Egress]
+    egress: [{to: [{podSelector: {matchLabels: {app: db}}}], ports: [{protocol: TCP, port: 5432}]}]
+";
+
+/// What a node denied stands in the status under the id that who watches is told; and it is written when the node
+/// hears that its report is.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_node_denied_is_a_violation_once_it_is_acknowledged() {
+    let (plane, _account, agent) = started("200ms");
+    plane.admin().kubectl_reading(POLICY, &["apply", "-f", "-"]).unwrap();
+    let native =
+        ["get", "netpol/deployment-web-egress", "-n=shop", "-o=name", "--ignore-not-found"];
+    let look = || Ok(plane.admin().kubectl(&native)?.contains('/').then_some(()));
+    within(SOON, "the policy is in force", look).unwrap();
+    let request = WatchFlowsRequest { follow: true, ..WatchFlowsRequest::default() };
+    let mut watching = client(&agent).watch_flows(request).await.unwrap().into_inner();
+    let policy = v1::PolicyRef {
+        kind: "WorkloadNetworkPolicy".into(),
+        namespace: "shop".into(),
+        name: "deployment-web-egress".into(),
+    };
+    let decision = v1::Decision {
+        verdict: v1::Verdict::Deny.into(),
+        policy: Some(policy.clone()),
+        ..v1::Decision::default()
+    };
+    let denied = EdgeReport {
+        verdict: v1::Verdict::Deny.into(),
+        answered: None,
+        decision: Some(decision),
+        ..edge(81)
+    };
+    let mut node = Node::connect(&agent).await;
+    node.report(vec![denied]).await;
+
+    let get = ["get", "wnp/deployment-web-egress", "-n=shop", "-o=json"];
+    let object: Value = serde_json::from_str(&plane.admin().kubectl(&get).unwrap()).unwrap();
+    let [violation] = object["status"]["violations"].as_array().unwrap().as_slice() else {
+        panic!("{object}")
+    };
+    assert_eq!((&violation["dstPort"], &violation["count"]), (&81.into(), &3.into()));
+    assert_eq!(violation["action"], "protect");
+    let Event::Observation(told) = watching.message().await.unwrap().unwrap().event.unwrap() else {
+        panic!("nothing is missed")
+    };
+    assert_eq!((told.outcome(), told.verdict()), (v1::Outcome::Violation, v1::Verdict::Deny));
+    assert_eq!(violation["id"], told.violation);
+    let decision = told.decision.unwrap();
+    assert_eq!((decision.verdict(), decision.mode()), (v1::Verdict::Deny, v1::Mode::Protect));
+    assert_eq!((decision.policy, decision.rule), (Some(policy), None));
 }
