@@ -51,7 +51,9 @@ pub(crate) fn run(global: &Global, args: &Args) -> Result<Exit, CommandError> {
     let asked = Question::new(&inquiry, &args.from, end, (protocol, port))?;
     asked.note.iter().for_each(|note| tell_note(note));
     let (answer, notes) = asked.answer(&inquiry, &judged.reach())?;
-    notes.iter().for_each(|note| tell_note(note));
+    for note in &notes {
+        tell_note(note);
+    }
     print(&match args.output {
         None => text(&asked, &answer),
         Some(JsonOnly::Json) => output::json(&as_json(&asked, &answer, &judged.left_out()))?,
