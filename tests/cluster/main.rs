@@ -14,6 +14,7 @@ mod life;
 mod lifecycle;
 mod person;
 mod place;
+mod proxy;
 mod scale;
 mod server;
 mod service;

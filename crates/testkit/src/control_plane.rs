@@ -29,6 +29,7 @@ pub(crate) mod certificate;
 mod client;
 pub(crate) mod keeper;
 pub(crate) mod program;
+pub mod proxy;
 mod secrets;
 
 /// As often a plane is started on ports that were free a moment ago, before another process took one.
@@ -154,7 +155,7 @@ impl ControlPlane {
     /// If there is no such account.
     pub fn service_account(&self, namespace: &str, name: &str) -> anyhow::Result<Client> {
         let token = self.admin.kubectl(&["create", "token", "-n", namespace, name])?;
-        self.base.client_with(&Credential::Token(token))
+        self.base.client_with(Credential::Token(token))
     }
 
     /// Stops the API server in the middle of whatever it does: connections stay open and nothing is
@@ -195,13 +196,17 @@ impl Base {
 
     fn client(&self, subject: &Subject<'_>) -> anyhow::Result<Client> {
         let pair = self.secrets.cluster.client(&self.next(), subject)?;
-        self.client_with(&Credential::Certificate(pair))
+        self.client_with(Credential::Certificate(pair))
     }
 
-    fn client_with(&self, credential: &Credential) -> anyhow::Result<Client> {
+    fn client_with(&self, credential: Credential) -> anyhow::Result<Client> {
         let kubeconfig = self.folder().join(format!("{}.kubeconfig", self.next()));
-        let server = Server { port: self.port, authority: &self.secrets.cluster.certificate };
-        Client::create(kubeconfig, &server, credential)
+        Client::create(kubeconfig, &self.server(self.port), credential)
+    }
+
+    /// The API server, or whoever shows its certificate at another port.
+    fn server(&self, port: u16) -> Server<'_> {
+        Server { port, authority: &self.secrets.cluster.certificate }
     }
 
     /// A name for files of a client. Those of users may hold any character.

@@ -11,6 +11,7 @@ use rcgen::{
 };
 
 /// A certificate and its key, as files.
+#[derive(Clone)]
 pub(crate) struct Pair {
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,

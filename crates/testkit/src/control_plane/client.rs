@@ -16,9 +16,11 @@ static KUBECTL: LazyLock<PathBuf> = LazyLock::new(|| peer("kubectl"));
 /// A person, component or service account with a kubeconfig of their own.
 pub struct Client {
     kubeconfig: PathBuf,
+    credential: Credential,
 }
 
 /// What a client shows for who it is.
+#[derive(Clone)]
 pub(super) enum Credential {
     Certificate(Pair),
     Token(String),
@@ -36,11 +38,22 @@ impl Client {
     pub(super) fn create(
         kubeconfig: PathBuf,
         server: &Server<'_>,
-        credential: &Credential,
+        credential: Credential,
     ) -> anyhow::Result<Self> {
-        fs::write(&kubeconfig, document(server, credential))
+        fs::write(&kubeconfig, document(server, &credential))
             .with_context(|| format!("cannot write {}", kubeconfig.display()))?;
-        Ok(Self { kubeconfig })
+        Ok(Self { kubeconfig, credential })
+    }
+
+    /// The same one, who asks another server.
+    pub(super) fn at(&self, server: &Server<'_>) -> anyhow::Result<Self> {
+        let kubeconfig = self.kubeconfig.with_extension(format!("{}.kubeconfig", server.port));
+        Self::create(kubeconfig, server, self.credential.clone())
+    }
+
+    /// Whether it is known by what it sends, and not by the connection that it sends it on.
+    pub(super) fn has_token(&self) -> bool {
+        matches!(self.credential, Credential::Token(_))
     }
 
     /// The file that makes any client this one.
