@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use kube::Client;
+use kube::{Client, Config};
 use netenf_api::key::LEARNED_UNTIL;
 use netenf_cluster::apply::Writer;
 use netenf_cluster::event::Events;
@@ -71,11 +71,11 @@ struct Parts {
 pub(crate) async fn run(arguments: &arguments::Controller) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot await SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot await SIGINT")?;
-    let client = Client::try_default()
+    let config = Config::infer()
         .await
         .context("cannot tell where the cluster is; run in a pod or set KUBECONFIG")?;
     let mut registry = Registry::with_prefix(PREFIX);
-    let parts = start(&client, arguments, &mut registry)?;
+    let parts = start(config, arguments, &mut registry)?;
     serve_health(arguments.health_probe_bind_address, parts.readiness.clone()).await?;
     serve_metrics(arguments.metrics_bind_address, registry).await?;
 
@@ -115,16 +115,18 @@ async fn release(elector: Option<Elector>) {
 }
 
 fn start(
-    client: &Client,
+    config: Config,
     arguments: &arguments::Controller,
     registry: &mut Registry,
 ) -> anyhow::Result<Parts> {
     let source = arguments.source()?;
     let telemetry = Telemetry::start(&arguments.telemetry(), registry)
         .context("cannot send violations; see the arguments --otlp-log-…")?;
+    let writing = netenf_cluster::client::writing(config.clone())?;
+    let client = &Client::try_from(config)?;
     let watches = Watches::start(client, registry);
     let pulse = pulse::start(client.clone(), registry);
-    let writer = Writer::new(client.clone(), registry);
+    let writer = Writer::new(writing, registry);
     let (note, notes) = watch::channel(None);
     let noted = source.as_ref().map(first_note);
     let (elector, leadership) = elect(client, arguments, writer.clone(), (noted, notes), registry);

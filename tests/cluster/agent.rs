@@ -1,7 +1,7 @@
 //! The agent as a process, under its own `ServiceAccount` and with exactly the rules of `agent/rbac.yaml`.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -35,8 +35,14 @@ impl Agent {
 
     /// The same with further arguments.
     pub(crate) fn start_with(client: &Client, name: &str, arguments: &[&str]) -> Self {
+        let elected = ["--leader-elect", "--namespace=netenf", "--pod-name", name];
+        Self::start_alone(client, &[&elected[..], arguments].concat())
+    }
+
+    /// An agent that takes part in no election.
+    pub(crate) fn start_alone(client: &Client, arguments: &[&str]) -> Self {
         let mut child = Command::new(binary("netenf-agent"))
-            .args(["controller", "--leader-elect", "--namespace=netenf", "--pod-name", name])
+            .arg("controller")
             .args(["--health-probe-bind-address=127.0.0.1:0"])
             .args(["--metrics-bind-address=127.0.0.1:0"])
             .args(["--grpc-bind-address=127.0.0.1:0"])
@@ -70,7 +76,12 @@ impl Agent {
     }
 
     pub(crate) fn report(&self) -> Value {
-        serde_json::from_str(&get(&self.health, "/readyz?verbose").1).unwrap()
+        self.try_report().unwrap()
+    }
+
+    /// The same of an agent that may end.
+    fn try_report(&self) -> Option<Value> {
+        serde_json::from_str(&ask(&self.health, "/readyz?verbose").ok()?.1).ok()
     }
 
     /// How many requests wrote to the API server, but for the renewals of the lease.
@@ -121,9 +132,8 @@ impl Agent {
 
     /// Whether its source has nothing more, and nothing is to be written.
     pub(crate) fn has_ended(&self) -> bool {
-        let metrics = self.metrics();
-        let is_idle = metrics.lines().any(|line| line == "netenf_queue_depth 0");
-        is_idle && self.report()["source"]["state"] == "ended"
+        let has_ended = |report: Value| report["source"]["state"] == "ended";
+        self.is_idle() && self.try_report().is_some_and(has_ended)
     }
 
     /// Waits until as many flows came, and everything that there is to write of them at once is written.
@@ -144,18 +154,30 @@ impl Agent {
         get(&self.metrics, "/metrics").1
     }
 
-    /// A metric without labels.
+    /// A metric, by its name and labels, of an agent that lives.
     pub(crate) fn metric(&self, name: &str) -> Option<u64> {
-        let metrics = self.metrics();
+        let (_, metrics) = ask(&self.metrics, "/metrics").ok()?;
         let prefix = format!("netenf_{name} ");
         metrics.lines().find_map(|line| line.strip_prefix(&prefix)?.parse().ok())
     }
 
     /// Ends it as Kubernetes does, and waits until it has.
     pub(crate) fn stop(mut self) {
-        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        self.signal(Signal::TERM);
         let status = within(SOON, "it ends", || Ok(self.child.try_wait()?)).unwrap();
         assert_eq!(status.code(), Some(0));
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    pub(crate) fn is_dead(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     pub(crate) fn is_ready(&self) -> bool {
@@ -184,12 +206,18 @@ impl Drop for Agent {
 
 /// Status and body.
 fn get(address: &str, path: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: agent\r\nConnection: close\r\n\r\n").unwrap();
+    ask(address, path).unwrap()
+}
+
+/// The same of an agent that may end.
+fn ask(address: &str, path: &str) -> io::Result<(u16, String)> {
+    let mut stream = TcpStream::connect(address)?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: agent\r\nConnection: close\r\n\r\n")?;
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    stream.read_to_string(&mut answer)?;
+    let (head, body) = answer.split_once("\r\n\r\n").ok_or(io::ErrorKind::UnexpectedEof)?;
+    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
+    Ok((status.ok_or(io::ErrorKind::InvalidData)?, body.to_owned()))
 }
 
 #[track_caller]
@@ -242,7 +270,7 @@ fn the_agent_is_ready_while_it_knows_the_cluster_and_only_then() {
     wait(SOON, "the agent is ready again", || agent.is_ready());
 
     let start = Instant::now();
-    kill_process(Pid::from_child(&agent.child), Signal::TERM).unwrap();
+    agent.signal(Signal::TERM);
     let status = agent.child.wait().unwrap();
     assert!(start.elapsed() < Duration::from_secs(10), "it took {:?}", start.elapsed());
     assert_eq!(status.code(), Some(0));

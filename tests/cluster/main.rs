@@ -6,6 +6,7 @@ mod agent;
 mod definition;
 mod enforcer;
 mod event;
+mod fault;
 mod feed;
 mod guide;
 mod hostile;

@@ -11,6 +11,7 @@
 //! an object says.
 
 pub mod apply;
+pub mod client;
 pub mod event;
 pub mod kind;
 pub mod lease;

@@ -192,7 +192,9 @@ fn take_selector(
     let own = lower::selector(stored).0;
     let is_inferred = fresh.selector.origin == SelectorOrigin::Inferred;
     if own == fresh.selector.selector {
-        return (Some(stored.clone()), was_inferred && is_inferred);
+        // What learning wrote and was stopped before it could say so has no status.
+        let is_new = *known == WorkloadNetworkPolicyProposalStatus::default();
+        return (Some(stored.clone()), is_inferred && (was_inferred || is_new));
     }
     let Some(written) = &known.selector else { return (None, was_inferred) };
     if own != lower::selector(written).0 {

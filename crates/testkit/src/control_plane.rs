@@ -5,13 +5,14 @@
 //! A plane belongs to the process that started it and ends with it, whatever way that goes
 //! (`keeper`): no process and no file is left. Any number of planes run at once.
 
-use std::net::TcpListener;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use rustix::process::Signal;
 
 use crate::deadline::within;
@@ -63,6 +64,8 @@ pub struct ControlPlane {
 struct Base {
     /// Of the API server.
     port: u16,
+    /// Of etcd.
+    store: u16,
     secrets: Secrets,
     clients: AtomicUsize,
     keeper: Keeper,
@@ -113,7 +116,7 @@ impl ControlPlane {
         let programs = peer("control-plane");
         let keeper = Keeper::start()?;
         let secrets = Secrets::create(keeper.folder())?;
-        let base = Base { port, secrets, clients: AtomicUsize::new(0), keeper };
+        let base = Base { port, store, secrets, clients: AtomicUsize::new(0), keeper };
         let admin = base.client(&Subject { user: "admin", group: Some("system:masters") })?;
 
         // The API server comes later: on a port that another plane took it would write into its etcd.
@@ -177,6 +180,21 @@ impl ControlPlane {
         self.api_server.await_ready(|it| serves(it, &self.admin))
     }
 
+    /// Has etcd forget everything but what is there now, and the API server too: who resumes a watch from
+    /// before is told that it is too old.
+    ///
+    /// # Errors
+    /// If etcd does not do it, or the API server is not ready in time.
+    pub fn forget_history(&mut self) -> anyhow::Result<()> {
+        let status = self.base.ask_etcd("/v3/maintenance/status", "{}")?;
+        let revision = status.split_once(r#""revision":"#).and_then(|it| it.1.split('"').nth(1));
+        let revision = revision.with_context(|| format!("etcd told no revision: {status}"))?;
+        let compaction = format!(r#"{{"revision":"{revision}","physical":true}}"#);
+        self.base.ask_etcd("/v3/kv/compaction", &compaction)?;
+        // What it has in memory it would go on to tell.
+        self.restart_api_server()
+    }
+
     /// The folder of all files of the plane. It ends with the plane.
     pub fn folder(&self) -> &Path {
         self.base.keeper.folder()
@@ -207,6 +225,20 @@ impl Base {
     /// The API server, or whoever shows its certificate at another port.
     fn server(&self, port: u16) -> Server<'_> {
         Server { port, authority: &self.secrets.cluster.certificate }
+    }
+
+    /// An answer of etcd's JSON gateway (etcd's documentation, "gRPC gateway").
+    fn ask_etcd(&self, path: &str, body: &str) -> anyhow::Result<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.store))?;
+        let length = body.len();
+        write!(
+            stream,
+            "POST {path} HTTP/1.1\r\nHost: etcd\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+        )?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        ensure!(answer.starts_with("HTTP/1.1 200"), "etcd refuses {path}: {answer}");
+        Ok(answer)
     }
 
     /// A name for files of a client. Those of users may hold any character.

@@ -84,6 +84,8 @@ pub(super) struct Backlog<K> {
 struct Entry {
     phase: Phase,
     failures: u32,
+    /// The server asked to wait until then.
+    not_before: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +136,7 @@ impl<K: Clone + Eq + Hash + Ord> Backlog<K> {
     }
 
     /// The object changed. One that waits after a failure is tried after the first pause: the change may
-    /// have mended it, and may also be the trace of the attempt itself.
+    /// have mended it, and may also be the trace of the attempt itself. What the server asked to wait is waited.
     pub(super) fn add(&mut self, key: K, now: Instant) -> Result<(), Full> {
         let known = self.entries.get(&key).copied();
         match known.map(|entry| entry.phase) {
@@ -149,7 +151,10 @@ impl<K: Clone + Eq + Hash + Ord> Backlog<K> {
             Some(Phase::Running) => self.set(key, Phase::RunningAgain, 0),
             Some(Phase::Delayed(at)) => {
                 let failures = known.map_or(0, |entry| entry.failures);
-                self.set(key, Phase::Delayed(at.min(now + self.limits.first_pause)), failures);
+                let soon = known
+                    .and_then(|entry| entry.not_before)
+                    .max(Some(now + self.limits.first_pause));
+                self.set(key, Phase::Delayed(soon.map_or(at, |soon| at.min(soon))), failures);
             }
             Some(Phase::Ready | Phase::RunningAgain) => {}
         }
@@ -191,7 +196,7 @@ impl<K: Clone + Eq + Hash + Ord> Backlog<K> {
 
     /// A worker's word on a key that it got.
     pub(super) fn finish(&mut self, key: &K, outcome: Outcome, now: Instant) -> Fate {
-        let Some(Entry { phase, failures }) = self.entries.get(key).copied() else {
+        let Some(Entry { phase, failures, .. }) = self.entries.get(key).copied() else {
             return Fate::Done;
         };
         match outcome {
@@ -237,6 +242,9 @@ impl<K: Clone + Eq + Hash + Ord> Backlog<K> {
     fn delay(&mut self, key: &K, failures: u32, at_least: Duration, now: Instant) -> Fate {
         let after = self.limits.pause(failures).max(at_least);
         self.set(key.clone(), Phase::Delayed(now + after), failures);
+        if let Some(entry) = self.entries.get_mut(key) {
+            entry.not_before = Some(now + at_least);
+        }
         Fate::Retried { after }
     }
 
@@ -251,7 +259,8 @@ impl<K: Clone + Eq + Hash + Ord> Backlog<K> {
             Phase::Parked => self.parked += 1,
             Phase::Running | Phase::RunningAgain => {}
         }
-        self.entries.insert(key, Entry { phase, failures });
+        let not_before = self.entries.get(&key).and_then(|entry| entry.not_before);
+        self.entries.insert(key, Entry { phase, failures, not_before });
     }
 
     /// Takes a key that waits or is parked out of where it stands.

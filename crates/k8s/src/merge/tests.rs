@@ -201,6 +201,17 @@ fn inferred_selectors_are_replaced_by_better_ones() {
     assert!(!is_inferred(&merged));
 }
 
+/// An agent that ends between its two writes of a new proposal leaves one without status.
+#[test]
+fn a_status_that_was_never_written_is_made_up_for() {
+    let mut fresh = learned("db:5432");
+    fresh.selector.origin = SelectorOrigin::Inferred;
+    let whole = render::proposal(&fresh, None);
+    let cut = Object { status: None, ..whole.clone() };
+    assert!(is_inferred(&whole));
+    assert_eq!(merge(&cut, &fresh, None), whole);
+}
+
 #[test]
 fn a_selector_from_an_object_stays_where_flows_come_without_objects() {
     let mut fresh = learned("db:5432");

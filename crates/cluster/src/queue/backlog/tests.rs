@@ -115,9 +115,22 @@ fn a_change_ends_parking_at_once_and_a_pause_soon() {
     backlog.add(1, now).unwrap();
     assert_eq!((backlog.parked(), backlog.next(now)), (0, Some(1)));
 
-    assert_eq!(backlog.finish(&1, BUSY, now), Fate::Retried { after: Duration::from_secs(7) });
+    assert_eq!(backlog.finish(&1, Outcome::Refused, now), Fate::Retried { after: SECOND });
+    now += SECOND;
+    assert_eq!(backlog.next(now), Some(1));
+    assert_eq!(backlog.finish(&1, DOWN, now), RETRIED[1]);
     backlog.add(1, now).unwrap();
     assert_eq!(backlog.due(), Some(now + SECOND));
+}
+
+#[test]
+fn a_change_ends_no_pause_that_the_server_asked_for() {
+    let (mut backlog, now) = running(1);
+    assert_eq!(backlog.finish(&1, BUSY, now), Fate::Retried { after: Duration::from_secs(7) });
+    for _ in 0..2 {
+        backlog.add(1, now).unwrap();
+        assert_eq!(backlog.due(), Some(now + Duration::from_secs(7)));
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -74,13 +74,18 @@ async fn answer(
     request: hyper::Request<Incoming>,
     shared: Arc<Shared>,
 ) -> Result<Response<Body>, Cut> {
-    let asked = Request { method: request.method().to_string(), path: request.uri().to_string() };
-    let number = shared.note(&asked);
-    let response = decided(request, &asked, &shared).await?;
-    if let Some(record) = shared.records().get_mut(number) {
-        record.status = Some(response.status().as_u16());
-    }
-    Ok(response)
+    // What was asked is decided on to its end, also if who asked is gone in the meantime.
+    let decided = tokio::spawn(async move {
+        let method = request.method().to_string();
+        let asked = Request { method, path: request.uri().to_string() };
+        let number = shared.note(&asked);
+        let response = decided(request, &asked, &shared).await?;
+        if let Some(record) = shared.records().get_mut(number) {
+            record.status = Some(response.status().as_u16());
+        }
+        Ok(response)
+    });
+    decided.await.unwrap_or(Err(Cut))
 }
 
 async fn decided(
