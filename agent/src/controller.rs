@@ -115,6 +115,10 @@ impl Controller {
 
     /// Takes in what was told at `at`.
     fn take(&mut self, change: Change, at: Timestamp) {
+        if matches!(&change, Change::Replaced(kind, _) if DECIDING.contains(kind)) {
+            // A kind that was not served may be by now.
+            self.queue.hurry();
+        }
         self.enqueue(Some(&change));
         let was_waiting = self.pending.borrow().iter().any(|kind| DECIDING.contains(kind));
         self.apply(change, at);

@@ -189,6 +189,11 @@ impl Reconciler {
         let cause = &error.cause;
         tracing::info!(%error, %cause, "a step was refused");
         match cause {
+            // The kind of its native object is not served, which is told, since it may stay so.
+            Cause::NotFound(_) if error.verb == Verb::Create && self.policy(name).is_some() => {
+                self.refused().insert(name.clone(), cause.to_string());
+                Outcome::Interrupted { after: SOON }
+            }
             // Its namespace is gone, or its definition: what is learned of it then has no place.
             Cause::NotFound(_) if error.verb == Verb::Create => {
                 let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
@@ -199,7 +204,7 @@ impl Reconciler {
                 Outcome::Interrupted { after: SOON }
             }
             Cause::TooManyRequests { after } => Outcome::Interrupted { after: *after },
-            Cause::Unreachable(_) => Outcome::Interrupted { after: LATER },
+            Cause::Unreachable(_) | Cause::NotLeading => Outcome::Interrupted { after: LATER },
             Cause::Forbidden(_) | Cause::Invalid(_) => {
                 self.refused().insert(name.clone(), cause.to_string());
                 Outcome::Refused

@@ -9,7 +9,7 @@ use netenf_api::key::LEARNED_UNTIL;
 use netenf_cluster::apply::Writer;
 use netenf_cluster::event::Events;
 use netenf_cluster::lease::{Candidacy, Elector, FirstNote, Leadership, Timing};
-use netenf_cluster::pulse;
+use netenf_cluster::pulse::{self, Pulse};
 use netenf_cluster::queue::{Limits, Queue};
 use netenf_cluster::watch::Watches;
 use netenf_k8s::{Enforcer, Index};
@@ -156,6 +156,7 @@ fn start(
     for _ in 0..WORKERS {
         tasks.spawn(reconciler.clone().run());
     }
+    tasks.spawn(hurry(pulse.clone(), queue.clone()));
     let shared = (stored.clone(), queue.clone());
     let (controller, pending) =
         Controller::new(watches.changes, leadership.clone(), Arc::clone(&enforcement), shared);
@@ -208,6 +209,15 @@ fn start(
         stop,
         _tasks: tasks,
     })
+}
+
+/// What failed while the server did not answer is tried soon after it does.
+async fn hurry(mut pulse: watch::Receiver<Pulse>, queue: Arc<Queue<Name>>) {
+    while pulse.changed().await.is_ok() {
+        if *pulse.borrow_and_update() == Pulse::Answers {
+            queue.hurry();
+        }
+    }
 }
 
 /// A source that was never learned from is learned from its beginning.

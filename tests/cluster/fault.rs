@@ -15,6 +15,8 @@ mod busy;
 mod down;
 mod gone;
 mod kill;
+mod late;
+mod leader;
 mod seen;
 mod storm;
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::ObjectMeta;
-use netenf_api::AuthorizationPolicy;
+use netenf_api::{AuthorizationPolicy, WorkloadNetworkPolicy};
 use netenf_cluster::apply::{Cause, Verb, WriteError, Written};
 use netenf_k8s::lifecycle::Resource;
 use netenf_k8s::reconcile::{Document, Step};
@@ -30,6 +30,19 @@ enum How {
     Delete,
 }
 
+// === impl How ===
+
+impl How {
+    fn verb(self) -> Verb {
+        match self {
+            Self::Create => Verb::Create,
+            Self::Replace => Verb::Replace,
+            Self::Status => Verb::PatchStatus,
+            Self::Delete => Verb::Delete,
+        }
+    }
+}
+
 // === impl Reconciler ===
 
 impl Reconciler {
@@ -52,10 +65,34 @@ impl Reconciler {
                 }
             };
             let sort = Sort::of(&document);
+            self.permit(name, &document, how).await?;
             let left = self.write(document, &mut versions, how).await?;
             self.wrote(name, sort, left);
         }
         Ok(())
+    }
+
+    /// Looks whether it is still this replica's to write, before each write. That the native object is gone may be
+    /// known before that its policy is, which took the object with it: one made anew would block traffic in the name
+    /// of nobody until the garbage collector comes by.
+    async fn permit(&self, name: &Name, document: &Document, how: How) -> Result<(), WriteError> {
+        let failed =
+            |verb, cause| WriteError { verb, object: format!("{}/{}", name.0, name.1), cause };
+        if !self.leadership.is_held() {
+            return Err(failed(how.verb(), Cause::NotLeading));
+        }
+        if !matches!((document, how), (Document::Native(_), How::Create)) {
+            return Ok(());
+        }
+        match self.policy(name) {
+            Some(policy) => self.writer.confirm(&policy).await,
+            None => Err(failed(Verb::Confirm, Cause::NotFound("its policy is gone".to_owned()))),
+        }
+    }
+
+    pub(super) fn policy(&self, name: &Name) -> Option<WorkloadNetworkPolicy> {
+        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        stored.policies.get(name).cloned()
     }
 
     /// The change that a write makes is awaited.

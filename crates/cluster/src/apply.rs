@@ -170,6 +170,22 @@ impl Writer {
         self.send(Verb::Annotate, object, request).await.map(|_| ())
     }
 
+    /// Looks whether this very object is there and stays: what a watch tells may be some moments old.
+    ///
+    /// # Errors
+    /// If it is not, or the server does not say.
+    pub async fn confirm<K: Written>(&self, object: &K) -> Result<(), WriteError> {
+        let name = object.name_any();
+        let request = async { self.api(object).get_metadata(&name).await };
+        let found = limited(request).await.map_err(|cause| failed(Verb::Confirm, object, cause))?;
+        let stays = found.metadata.deletion_timestamp.is_none();
+        if stays && found.metadata.uid == object.uid() {
+            return Ok(());
+        }
+        let cause = Cause::NotFound("it is being deleted, or was made anew".to_owned());
+        Err(failed(Verb::Confirm, object, cause))
+    }
+
     fn api<K: Written>(&self, object: &K) -> Api<K> {
         Api::namespaced(self.client.clone(), &object.namespace().unwrap_or_default())
     }
@@ -180,24 +196,24 @@ impl Writer {
         object: &K,
         request: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, WriteError> {
-        let answer = match timeout(LIMIT, request).await {
-            Ok(answer) => answer.map_err(Cause::of),
-            Err(_) => Err(Cause::Unreachable(format!("no answer in {} s", LIMIT.as_secs()).into())),
-        };
+        let answer = limited(request).await;
         let kind = K::kind(&()).into_owned();
         let outcome = answer.as_ref().err().map_or("Done", Cause::name);
-        let labels = Labels { verb: verb.name(), kind: kind.clone(), outcome };
-        self.requests.get_or_create(&labels).inc();
-        answer.map_err(|cause| WriteError {
-            verb,
-            object: format!(
-                "{kind} {}/{}",
-                object.namespace().unwrap_or_default(),
-                object.name_any()
-            ),
-            cause,
-        })
+        self.requests.get_or_create(&Labels { verb: verb.name(), kind, outcome }).inc();
+        answer.map_err(|cause| failed(verb, object, cause))
     }
+}
+
+async fn limited<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Cause> {
+    match timeout(LIMIT, request).await {
+        Ok(answer) => answer.map_err(Cause::of),
+        Err(_) => Err(Cause::Unreachable(format!("no answer in {} s", LIMIT.as_secs()).into())),
+    }
+}
+
+fn failed<K: Written>(verb: Verb, object: &K, cause: Cause) -> WriteError {
+    let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+    WriteError { verb, object: format!("{} {namespace}/{name}", K::kind(&())), cause }
 }
 
 /// What of the object is applied.

@@ -64,6 +64,12 @@ impl<K: Clone + Debug + Eq + Hash + Ord> Queue<K> {
         added
     }
 
+    /// What kept many objects from being worked at is over: those that wait after a failure are tried soon.
+    pub fn hurry(&self) {
+        self.lock().hurry(Instant::now());
+        self.wake();
+    }
+
     /// The object is gone: nothing waits for it any more.
     pub fn forget(&self, key: &K) {
         self.lock().forget(key);

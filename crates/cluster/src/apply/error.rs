@@ -34,6 +34,8 @@ pub enum Verb {
     Delete,
     /// A patch of annotations.
     Annotate,
+    /// A look whether it is there.
+    Confirm,
 }
 
 /// Why a request failed: what can be done about it differs.
@@ -45,6 +47,9 @@ pub enum Cause {
     /// There is an object of that name.
     #[error("there is one already")]
     AlreadyExists,
+    /// Another replica may write it.
+    #[error("this replica leads no more")]
+    NotLeading,
     /// There is no such object, namespace or kind.
     #[error("it is not there: {0}")]
     NotFound(String),
@@ -77,6 +82,7 @@ impl Verb {
             Self::Replace => "replace",
             Self::Delete => "delete",
             Self::Annotate => "annotate",
+            Self::Confirm => "confirm",
         }
     }
 }
@@ -90,6 +96,7 @@ impl fmt::Display for Verb {
             Self::Replace => "replace",
             Self::Delete => "delete",
             Self::Annotate => "annotate",
+            Self::Confirm => "find",
         })
     }
 }
@@ -103,6 +110,7 @@ impl Cause {
             Self::Conflict(_) => "Conflict",
             Self::AlreadyExists => "AlreadyExists",
             Self::NotFound(_) => "NotFound",
+            Self::NotLeading => "NotLeading",
             Self::Forbidden(_) => "Forbidden",
             Self::Invalid(_) => "Invalid",
             Self::TooManyRequests { .. } => "TooManyRequests",

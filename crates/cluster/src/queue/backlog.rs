@@ -161,6 +161,15 @@ impl<K: Clone + Eq + Hash + Ord> Backlog<K> {
         Ok(())
     }
 
+    /// Everything that waits after a failure is tried after the first pause, as if it had changed.
+    pub(super) fn hurry(&mut self, now: Instant) {
+        let waiting: Vec<K> = self.delayed.iter().map(|(_, key)| key.clone()).collect();
+        for key in waiting {
+            // What waits is known, so that there is room for it.
+            let _ = self.add(key, now);
+        }
+    }
+
     /// The object is gone. A worker that is at it finds that out.
     pub(super) fn forget(&mut self, key: &K) {
         match self.entries.get(key).map(|entry| entry.phase) {

@@ -133,6 +133,26 @@ fn a_change_ends_no_pause_that_the_server_asked_for() {
     }
 }
 
+#[test]
+fn whatever_waits_after_a_failure_can_be_hurried() {
+    let (mut backlog, mut now) = (Backlog::new(LIMITS), Instant::now());
+    for key in [1, 2] {
+        backlog.add(key, now).unwrap();
+    }
+    for _ in 0..3 {
+        for _ in 0..2 {
+            let key = backlog.next(now).unwrap();
+            backlog.finish(&key, DOWN, now);
+        }
+        now += LIMITS.longest_pause;
+    }
+    now -= LIMITS.longest_pause;
+    assert_eq!(backlog.due(), Some(now + 2 * SECOND));
+    backlog.hurry(now);
+    assert_eq!((backlog.next(now), backlog.due()), (None, Some(now + SECOND)));
+    assert_eq!([0; 3].map(|_| backlog.next(now + SECOND)), [Some(1), Some(2), None]);
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Add(u8),
