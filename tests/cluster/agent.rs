@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::plane;
 
 const SOON: Duration = Duration::from_mins(1);
-const RULES: &str = include_str!("../../agent/rbac.yaml");
+pub(crate) const RULES: &str = include_str!("../../agent/rbac.yaml");
 
 /// A running agent. It ends with this value.
 pub(crate) struct Agent {

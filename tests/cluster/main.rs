@@ -8,6 +8,7 @@ mod enforcer;
 mod event;
 mod fault;
 mod feed;
+mod foreign;
 mod guide;
 mod hostile;
 mod lease;
@@ -16,6 +17,7 @@ mod lifecycle;
 mod person;
 mod place;
 mod proxy;
+mod rights;
 mod scale;
 mod server;
 mod service;
@@ -53,8 +55,12 @@ fn refusal(answer: anyhow::Result<String>) -> String {
 
 /// A plane of a test's own, with our definitions, for what would disturb others.
 fn plane() -> ControlPlane {
-    let definitions = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crds").into();
-    ControlPlane::start(&Options { definitions: vec![definitions] }).unwrap()
+    plane_with(Options::default())
+}
+
+fn plane_with(options: Options) -> ControlPlane {
+    let definitions = vec![concat!(env!("CARGO_MANIFEST_DIR"), "/../../crds").into()];
+    ControlPlane::start(&Options { definitions, ..options }).unwrap()
 }
 
 /// The same one as kube's client.

@@ -5,6 +5,7 @@
 //! A plane belongs to the process that started it and ends with it, whatever way that goes
 //! (`keeper`): no process and no file is left. Any number of planes run at once.
 
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -48,6 +49,10 @@ pub struct Options {
     /// Files or folders of custom resource definitions. They are there before the garbage collector
     /// starts: it looks for new kinds only every 30 seconds, and until then leaves their objects.
     pub definitions: Vec<PathBuf>,
+    /// Admission plugins that are off by default.
+    pub admission: Vec<&'static str>,
+    /// Whether what service accounts ask is recorded, for [`ControlPlane::audited`].
+    pub audit: bool,
 }
 
 /// A running control plane. Dropping it ends it.
@@ -88,7 +93,8 @@ impl ControlPlane {
     pub fn shared() -> &'static Self {
         static SHARED: LazyLock<ControlPlane> = LazyLock::new(|| {
             let definitions = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crds");
-            ControlPlane::start(&Options { definitions: vec![definitions] })
+            let definitions = vec![definitions];
+            ControlPlane::start(&Options { definitions, ..Options::default() })
                 .expect("the shared control plane starts")
         });
         &SHARED
@@ -122,7 +128,11 @@ impl ControlPlane {
         // The API server comes later: on a port that another plane took it would write into its etcd.
         let mut etcd = base.run(&peer("etcd"), &argument::etcd(base.folder(), [store, peers]))?;
         etcd.await_ready(|etcd| etcd.logged("ready to serve client requests"))?;
-        let arguments = argument::api_server(&base.secrets, store, port);
+        let mut arguments = argument::api_server(&base.secrets, store, port);
+        arguments.extend(options.admission.iter().map(|it| argument::admission(it)));
+        if options.audit {
+            arguments.extend(argument::audit(base.folder())?);
+        }
         let mut api_server = base.run(&programs.join("kube-apiserver"), &arguments)?;
         api_server.await_ready(|it| serves(it, &admin))?;
         define(&admin, &options.definitions)?;
@@ -193,6 +203,17 @@ impl ControlPlane {
         self.base.ask_etcd("/v3/kv/compaction", &compaction)?;
         // What it has in memory it would go on to tell.
         self.restart_api_server()
+    }
+
+    /// What service accounts asked so far, in the order in which it was answered: an Event of
+    /// `audit.k8s.io` each, as JSON.
+    ///
+    /// # Errors
+    /// If the plane does not record it.
+    pub fn audited(&self) -> anyhow::Result<Vec<String>> {
+        let log = self.folder().join(argument::AUDIT_LOG);
+        let text = fs::read_to_string(log).context("the plane was started without audit")?;
+        Ok(text.lines().map(str::to_owned).collect())
     }
 
     /// The folder of all files of the plane. It ends with the plane.

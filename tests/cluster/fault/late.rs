@@ -2,30 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-
 use crate::agent::{Agent, account};
+use crate::foreign::definition;
 use crate::person::{Person, istio_policy};
 use crate::plane;
 
 /// What is there takes effect by then.
 const SOON: Duration = Duration::from_secs(15);
-
-fn definition(kind: &str, plural: &str, group: &str, version: &str, scope: &str) -> Value {
-    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {
-            "name": format!("{plural}.{group}"),
-            "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"},
-        },
-        "spec": {
-            "group": group, "scope": scope,
-            "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase()},
-            "versions": [{"name": version, "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
-        },
-    })
-}
 
 #[test]
 fn a_kind_that_comes_later_is_written_and_watched_at_once_and_missing_until_then_is_told() {
@@ -44,10 +27,9 @@ fn a_kind_that_comes_later_is_written_and_watched_at_once_and_missing_until_then
     shop.apply(&istio_policy("web", "protect"));
     shop.wait_for("wnp/web", "Ready", "False", "Refused");
 
-    let [plural, group] = ["authorizationpolicies", "security.istio.io"];
-    shop.apply(&definition("AuthorizationPolicy", plural, group, "v1", "Namespaced"));
-    let [plural, group] = ["clusternetworkpolicies", "policy.networking.k8s.io"];
-    shop.apply(&definition("ClusterNetworkPolicy", plural, group, "v1alpha2", "Cluster"));
+    for kind in ["AuthorizationPolicy", "ClusterNetworkPolicy"] {
+        shop.apply(&definition(kind));
+    }
     let came = Instant::now();
     shop.wait("both are watched", |_| [kind(istio), kind(tier)] == ["synced", "synced"]);
     let native = "authorizationpolicy/web";

@@ -1,6 +1,9 @@
 //! The command lines of a plane's programs.
 
+use std::fs;
 use std::path::Path;
+
+use anyhow::Context as _;
 
 use super::certificate::Pair;
 use super::secrets::{FRONT_PROXY, Secrets};
@@ -65,6 +68,33 @@ pub(super) fn api_server(secrets: &Secrets, etcd: u16, port: u16) -> Vec<String>
         ("--proxy-client-key-file", &front_proxy.key),
     ]));
     arguments
+}
+
+/// A plugin that is on besides those of [`api_server`]: the flag may come several times.
+pub(super) fn admission(plugin: &str) -> String {
+    format!("--enable-admission-plugins={plugin}")
+}
+
+/// Where what is asked is recorded, in the plane's folder.
+pub(super) const AUDIT_LOG: &str = "audit.log";
+
+/// Who asked for what, and what came of it: no bodies, which may hold secrets.
+const AUDIT_POLICY: &str = "apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, userGroups: ['system:serviceaccounts']}
+- {level: None}
+";
+
+/// A line of the log is written before the request is answered. What follows changes is recorded when that begins.
+pub(super) fn audit(folder: &Path) -> anyhow::Result<[String; 2]> {
+    let (policy, log) = (folder.join("audit.yaml"), folder.join(AUDIT_LOG));
+    fs::write(&policy, AUDIT_POLICY).context("cannot write the policy of the audit")?;
+    Ok([
+        format!("--audit-policy-file={}", policy.display()),
+        format!("--audit-log-path={}", log.display()),
+    ])
 }
 
 /// It serves nothing, so that it needs no port.
