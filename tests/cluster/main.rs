@@ -2,6 +2,7 @@
 //! tests of this environment share (`netenf_testkit::control_plane`).
 #![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod admission;
 mod agent;
 mod definition;
 mod enforcer;
