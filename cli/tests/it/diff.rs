@@ -426,12 +426,12 @@ fn the_clusters_own_policies_count_against_traffic() {
     ), @"
     exit 1
     ----- stdout -----
-    PREFLIGHT  deployment-web-egress  window 25h >= 24h                                            pass
-    PREFLIGHT  deployment-web-egress  new rules in the last 1h: 0                                  pass
+    PREFLIGHT  deployment-web-egress  window 25h >= 24h                             pass
+    PREFLIGHT  deployment-web-egress  new rules in the last 1h: 0                   pass
     PREFLIGHT  deployment-web-egress  uncovered: 2 (External api.example.com 443/TCP [ujr958z], Unanswered db 9999/TCP [uv1v9c5])  FAIL  (allow them with kubectl netenf allow ID, or accept their loss with --accept-uncovered ID,… or all)
-    PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 0                 pass
-    PREFLIGHT  deployment-web-egress  enforcer: a folder cannot tell what enforces in the cluster  warn
-    PREFLIGHT  deployment-web-egress  DNS is allowed                                               pass
+    PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 0  pass
+    PREFLIGHT  deployment-web-egress  enforcer: no network plugin is among the objects that is known to enforce  warn
+    PREFLIGHT  deployment-web-egress  DNS is allowed                                pass
     ----- stderr -----
     error: not promoted: 1 check failed (deployment-web-egress)
     hint: each line with FAIL says what to do; promote without --protect only monitors
@@ -492,7 +492,7 @@ fn a_native_policy_of_the_name_counts_unless_ours_became_it() {
     error: not promoted: 4 checks failed (deployment-web-egress)
     ");
     insta::assert_snapshot!(traffic("foreign.yaml"), @"
-    PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 0                 pass
+    PREFLIGHT  deployment-web-egress  recorded connections that would be denied: 0           pass
     recorded connections that would be denied: 0 of 126
     warning: NetworkPolicy shop/deployment-web-egress: WorkloadNetworkPolicy shop/deployment-web-egress does not control it, so it stays in force and ours conflicts with it; delete it, or give one of them another name
     ");
