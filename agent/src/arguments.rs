@@ -2,7 +2,9 @@
 //! `ConfigMap`. Those of flow sources, learning and gRPC are accepted and judged already; the parts
 //! that read them are not there yet.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -168,6 +170,16 @@ impl Controller {
         }
     }
 
+    /// Namespaces whose workloads get no proposals: the agent's own too, unless it is named. A policy could cut it off
+    /// from the API server.
+    fn excluded(&self) -> BTreeSet<Arc<str>> {
+        let learning = &self.learning;
+        let own = self.namespace.iter();
+        let own = own.filter(|name| !learning.learning_include_namespaces.contains(name));
+        let excluded = learning.learning_exclude_namespaces.iter().chain(own);
+        excluded.map(|name| name.as_str().into()).collect()
+    }
+
     /// What is learned, and how much of it.
     pub(crate) fn config(&self) -> Config {
         let learning = &self.learning;
@@ -181,7 +193,7 @@ impl Controller {
             },
             scope: Scope {
                 namespaces: names(&learning.learning_include_namespaces),
-                exclude_namespaces: names(&learning.learning_exclude_namespaces),
+                exclude_namespaces: self.excluded(),
                 ..Scope::default()
             },
             subjects: match learning.learning_subjects {

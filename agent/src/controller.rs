@@ -82,6 +82,11 @@ impl Controller {
                 }
                 () = self.leadership.changed_from(leads) => {
                     leads = !leads;
+                    if leads {
+                        // While it stood by everything was put off.
+                        self.queue.hurry();
+                        self.enqueue(None);
+                    }
                     tracing::info!(leads, "this replica {}", if leads { "leads" } else { "stands by" });
                 }
                 () = &mut shutdown => return,

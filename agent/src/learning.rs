@@ -102,6 +102,8 @@ impl Learning {
         let source = self.source.to_string();
         let until = leadership.note().and_then(|text| noted(&text, &source));
         let until = until.filter(|_| self.source.tells_again());
+        // What this replica noted when it led before may be older by now.
+        self.note.send_replace(until.map(|until| note(&source, until)));
         let resume = self.resume(until);
         tracing::info!(source, since = ?until, "learning begins");
         let mut flows =

@@ -73,6 +73,17 @@ struct Account {
     is_given_up: bool,
     /// What is stored was written by us, in this version.
     version: Option<String>,
+    /// Whether its last write was refused.
+    is_refused: bool,
+    /// A write whose answer did not come.
+    doubt: Option<Doubt>,
+}
+
+/// What may be written or not.
+#[derive(Debug)]
+struct Doubt {
+    fresh: Option<Arc<Fresh>>,
+    last: Option<Timestamp>,
 }
 
 /// What was learned of a workload and direction, in all.
@@ -95,6 +106,8 @@ pub(crate) struct Draft {
     pub(crate) violations: Vec<Violation>,
     /// All that was observed until then is in both.
     pub(crate) last: Option<Timestamp>,
+    /// The same of what is stored, when this was handed out.
+    before: Option<Timestamp>,
 }
 
 /// What became of a draft.
@@ -204,19 +217,22 @@ impl Ledger {
 
     /// What there is to write of a name: an object says until when it counts, so what was learned goes with what was
     /// denied in that time.
-    pub(crate) fn draft(&mut self, name: &Name) -> Draft {
+    pub(crate) fn draft(&mut self, name: &Name, before: Option<Timestamp>) -> Draft {
         let Some(account) = self.accounts.get_mut(name) else { return Draft::default() };
         let fresh = account.fresh.clone().filter(|fresh| fresh.last <= self.flushed);
         if account.is_due || fresh.is_some() {
             account.is_due = false;
             account.sent.append(&mut account.violations);
             account.sent = gathered(mem::take(&mut account.sent));
+            let over = account.sent.len().saturating_sub(VIOLATIONS);
+            account.sent.truncate(VIOLATIONS);
+            self.dropped = self.dropped.saturating_add(over.try_into().unwrap_or(u64::MAX));
         }
         let fresh = fresh.map(|fresh| {
             let proposal = fresh.proposal.since(&account.counts);
             (fresh, proposal)
         });
-        Draft { fresh, violations: account.sent.clone(), last: self.flushed }
+        Draft { fresh, violations: account.sent.clone(), last: self.flushed, before }
     }
 
     /// What became of the draft that was last handed out for the name; gives the violations that are written.
@@ -230,11 +246,50 @@ impl Ledger {
         if let Some((fresh, _)) = &draft.fresh {
             account.settle(fresh, written);
         }
+        account.is_refused &= written != Written::All;
+        account.doubt = None;
         let sent = mem::take(&mut account.sent);
         if account.fresh.is_none() && account.violations.is_empty() {
             account.waits = None;
         }
         if written == Written::All { sent } else { Vec::new() }
+    }
+
+    /// The API server refused what there is to write of the name.
+    pub(crate) fn refused(&mut self, name: &Name) {
+        if let Some(account) = self.accounts.get_mut(name) {
+            account.is_refused = true;
+        }
+    }
+
+    /// Whether the last write of what was learned was refused.
+    pub(crate) fn is_refused(&self, name: &Name) -> bool {
+        self.accounts.get(name).is_some_and(|account| account.is_refused)
+    }
+
+    /// No answer came to the write of the draft: what is stored will tell whether it is written.
+    pub(crate) fn doubt(&mut self, name: &Name, draft: &Draft) {
+        // A time that was stored before tells nothing.
+        if draft.before >= draft.last {
+            return;
+        }
+        if let Some(account) = self.accounts.get_mut(name) {
+            let fresh = draft.fresh.as_ref().map(|(fresh, _)| Arc::clone(fresh));
+            account.doubt = Some(Doubt { fresh, last: draft.last });
+        }
+    }
+
+    /// What is stored under the name counts until then: a write that nobody answered may be among it.
+    pub(crate) fn resolve(&mut self, name: &Name, until: Option<Timestamp>) {
+        let Some(account) = self.accounts.get_mut(name) else { return };
+        let Some(doubt) = account.doubt.take_if(|doubt| until >= doubt.last) else { return };
+        if let Some(fresh) = &doubt.fresh {
+            account.settle(fresh, Written::All);
+        }
+        account.sent.clear();
+        if account.fresh.is_none() && account.violations.is_empty() {
+            account.waits = None;
+        }
     }
 
     /// The API server refuses what there is to write of the name: it waits until it tells something new or all is
@@ -258,7 +313,8 @@ impl Ledger {
     /// What is stored under the name is in this version by now, or gone.
     pub(crate) fn changed(&mut self, name: &Name, version: Option<&str>) {
         if let Some(account) = self.accounts.get_mut(name) {
-            account.is_stale = version.is_none() || account.version.as_deref() != version;
+            // What another changed stays so until it was looked at, whatever is written meanwhile.
+            account.is_stale |= version.is_none() || account.version.as_deref() != version;
         }
     }
 

@@ -13,6 +13,7 @@ use netenf_cluster::event::Events;
 use netenf_cluster::lease::Leadership;
 use netenf_cluster::queue::{Fate, Outcome, Queue};
 use netenf_k8s::Enforcer;
+use netenf_k8s::lifecycle::Key;
 use netenf_k8s::reconcile::{self, News, Step};
 use netenf_k8s::render::NativeKind;
 use netenf_learn::Caps;
@@ -101,7 +102,30 @@ impl Reconciler {
                 }
                 Outcome::Done
             }
-            Err(error) => self.failed(name, &error),
+            Err(error) => {
+                if let Some(draft) = &draft {
+                    self.unwritten(name, draft, &error);
+                }
+                self.failed(name, &error, draft.is_some())
+            }
+        }
+    }
+
+    /// What was learned could not be written, or is not known to be.
+    fn unwritten(&self, name: &Name, draft: &Draft, error: &WriteError) {
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        match &error.cause {
+            Cause::Unreachable(_) => stored.ledger.doubt(name, draft),
+            Cause::Forbidden(_) | Cause::Invalid(_) | Cause::Failed(_) => {
+                stored.ledger.refused(name);
+                let key =
+                    if stored.policies.contains_key(name) { Key::policy } else { Key::proposal };
+                let about = key(name.0.clone(), name.1.clone());
+                drop(stored);
+                let why = format!("what was learned cannot be written: {}", error.cause);
+                self.tell(reconcile::Event::refused(about, why));
+            }
+            _ => {}
         }
     }
 
@@ -121,10 +145,18 @@ impl Reconciler {
             stored.ledger.give_up(name);
             return Plan { steps, draft: None };
         }
-        if let Some(plan) = learned(&mut stored, name) {
+        // What a person asks for does not wait for what is refused.
+        let is_refused = stored.ledger.is_refused(name);
+        if !is_refused && let Some(plan) = learned(&mut stored, name) {
             return plan;
         }
         let steps = self.asked(&stored, name, enforcer);
+        if is_refused
+            && steps.is_empty()
+            && let Some(plan) = learned(&mut stored, name)
+        {
+            return plan;
+        }
         let policy = stored
             .policies
             .get(name)
@@ -185,7 +217,8 @@ impl Reconciler {
         stored.ledger.settle(name, draft, ledger::Written::All)
     }
 
-    fn failed(&self, name: &Name, error: &WriteError) -> Outcome {
+    /// What becomes of a name, of which `is_learned` was to be written or what a person asked for.
+    fn failed(&self, name: &Name, error: &WriteError, is_learned: bool) -> Outcome {
         let cause = &error.cause;
         tracing::info!(%error, %cause, "a step was refused");
         match cause {
@@ -205,8 +238,11 @@ impl Reconciler {
             }
             Cause::TooManyRequests { after } => Outcome::Interrupted { after: *after },
             Cause::Unreachable(_) | Cause::NotLeading => Outcome::Interrupted { after: LATER },
-            Cause::Forbidden(_) | Cause::Invalid(_) => {
-                self.refused().insert(name.clone(), cause.to_string());
+            Cause::Forbidden(_) | Cause::Invalid(_) | Cause::Failed(_) => {
+                // A condition tells it of what the policy asks for.
+                if !is_learned {
+                    self.refused().insert(name.clone(), cause.to_string());
+                }
                 Outcome::Refused
             }
         }
@@ -223,7 +259,9 @@ pub(crate) struct Plan {
 
 /// What to write of what was learned; nothing where only counts changed that may wait.
 pub(crate) fn learned(stored: &mut Stored, name: &Name) -> Option<Plan> {
-    let draft = stored.ledger.draft(name);
+    let until = stored.learned_until(name);
+    stored.ledger.resolve(name, until);
+    let draft = stored.ledger.draft(name, until);
     if draft.is_empty() {
         return None;
     }

@@ -93,7 +93,7 @@ fn counted_until(stored: &Stored) -> impl Iterator<Item = (&Name, Timestamp)> {
 }
 
 /// The API holds microseconds: what was observed within this one counts.
-fn end_of(time: &MicroTime) -> Option<Timestamp> {
+pub(crate) fn end_of(time: &MicroTime) -> Option<Timestamp> {
     let nanos = i64::try_from(time.0.as_nanosecond()).ok()?;
     Some(Timestamp(nanos.saturating_add(999)))
 }

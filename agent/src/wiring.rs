@@ -16,8 +16,8 @@ use netenf_k8s::{Enforcer, Index};
 use netenf_telemetry::Telemetry;
 use prometheus_client::registry::Registry;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::arguments;
@@ -60,11 +60,12 @@ struct Parts {
     elector: Option<Elector>,
     readiness: Readiness,
     service: Service,
-    learning: Option<JoinHandle<()>>,
+    /// Closed when learning ends.
+    learning: Option<oneshot::Receiver<()>>,
     queue: Arc<Queue<Name>>,
     stop: watch::Sender<bool>,
     telemetry: Telemetry,
-    _tasks: JoinSet<()>,
+    tasks: JoinSet<()>,
 }
 
 /// Runs the controller until a signal ends it.
@@ -79,31 +80,55 @@ pub(crate) async fn run(arguments: &arguments::Controller) -> anyhow::Result<()>
     serve_health(arguments.health_probe_bind_address, parts.readiness.clone()).await?;
     serve_metrics(arguments.metrics_bind_address, registry).await?;
 
-    let Parts { mut controller, elector, service, telemetry, learning, queue, stop, .. } = parts;
+    let Parts { mut controller, elector, service, telemetry, learning, queue, stop, tasks, .. } =
+        parts;
+    let leadership = parts.readiness.leadership.clone();
     service::serve(arguments.grpc_bind_address, service).await?;
     // Until everything is written changes are taken in: what is written is decided on by them.
+    let mut tasks = tasks;
     let shutdown = async {
         tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
         tracing::info!("shutting down");
         stop.send_replace(true);
-        if timeout(LAST_WRITES, write_rest(learning, &queue)).await.is_err() {
+        if timeout(LAST_WRITES, write_rest(learning, &queue, &leadership)).await.is_err() {
             tracing::warn!("not everything was written in time; it is learned again");
         }
     };
-    controller.run(shutdown).await;
+    // One that panicked leaves the rest waiting for it: all begin anew.
+    tokio::select! {
+        () = controller.run(shutdown) => {}
+        error = panicked(&mut tasks) => return Err(error).context("a part of the agent failed"),
+    }
     // The last writes come before the lease is given up: after that another replica writes.
     tokio::join!(release(elector), telemetry.shutdown());
     Ok(())
 }
 
-/// Waits until what was learned is written.
-async fn write_rest(learning: Option<JoinHandle<()>>, queue: &Queue<Name>) {
-    if let Some(learning) = learning
-        && let Err(error) = learning.await
-    {
-        tracing::error!(%error, "learning ended early");
+/// Waits for a task that ends as none should.
+async fn panicked(tasks: &mut JoinSet<()>) -> anyhow::Error {
+    loop {
+        match tasks.join_next().await {
+            Some(Err(error)) if error.is_panic() => return error.into(),
+            Some(_) => {}
+            None => std::future::pending().await,
+        }
     }
-    queue.until_idle().await;
+}
+
+/// Waits until what was learned is written.
+async fn write_rest(
+    learning: Option<oneshot::Receiver<()>>,
+    queue: &Queue<Name>,
+    leadership: &Leadership,
+) {
+    if let Some(learning) = learning {
+        // It tells nothing but that it ended.
+        let _ = learning.await;
+    }
+    // Who stands by has nothing to write.
+    if leadership.is_held() {
+        queue.until_idle().await;
+    }
 }
 
 async fn release(elector: Option<Elector>) {
@@ -196,19 +221,16 @@ fn start(
         note,
         stop: stopped,
     });
-    let learning = learning.map(|learning| tokio::spawn(learning.run()));
+    let learning = learning.map(|learning| {
+        let (running, ended) = oneshot::channel();
+        tasks.spawn(async move {
+            learning.run().await;
+            drop(running);
+        });
+        ended
+    });
     let readiness = Readiness { pending, states: watches.states, pulse, leadership, source: state };
-    Ok(Parts {
-        controller,
-        elector,
-        readiness,
-        service,
-        telemetry,
-        learning,
-        queue,
-        stop,
-        _tasks: tasks,
-    })
+    Ok(Parts { controller, elector, readiness, service, learning, queue, stop, telemetry, tasks })
 }
 
 /// What failed while the server did not answer is tried soon after it does.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::agent::{Agent, account};
-use crate::person::{Person, proposal};
+use crate::person::{Person, policy, proposal};
 use crate::plane;
 
 /// From a proposal to a native object and back (enforcer.md 13).
@@ -72,6 +72,30 @@ fn a_foreign_object_is_a_conflict_until_it_goes() {
             .is_some_and(|it| it["spec"] == policy["spec"]["kubernetes"])
     });
     person.wait("the conflict is over", |it| it.is(own, "Conflict", "False", "NameFree"));
+}
+
+/// What kubectl applied last is kept, so that it takes out what was taken out of the file.
+#[test]
+fn what_a_repository_takes_out_is_taken_out_after_the_agent_wrote() {
+    let plane = plane();
+    let _agent = Agent::start(&account(&plane), "one");
+    let person = Person::moving_to(plane.admin(), "shop");
+    let mut policy = policy("deployment-web-egress", "monitor");
+    let selector = "/spec/kubernetes/podSelector/matchLabels";
+    policy.pointer_mut(selector).unwrap()["tier"] = json!("front");
+    policy["metadata"]["labels"] = json!({"team": "one"});
+    person.apply(&policy);
+    let own = "wnp/deployment-web-egress";
+    person.wait_for(own, "Ready", "True", "Valid");
+    // An annotation that the agent takes off, which replaces the object.
+    person.run("annotate wnp/deployment-web-egress networkenforcer.kubewarden.io/acknowledge-x=y");
+    person.wait("the agent wrote", |it| !it.run("get wnp -o yaml").contains("acknowledge-x: y"));
+    policy.pointer_mut(selector).unwrap().as_object_mut().unwrap().remove("tier");
+    policy["metadata"]["labels"] = json!({});
+    person.apply(&policy);
+    let stored = person.get(own).unwrap();
+    assert_eq!(stored.pointer(selector), Some(&json!({"app": "web"})), "{stored:#}");
+    assert_eq!(stored.pointer("/metadata/labels/team"), None, "{stored:#}");
 }
 
 /// A poison object is told, and stops no other one.

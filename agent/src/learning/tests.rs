@@ -28,6 +28,8 @@ struct World {
     writes: u64,
     /// After as many writes the agent is killed.
     killed_after: u64,
+    /// Of these writes the answer is lost.
+    unanswered: BTreeSet<u64>,
 }
 
 fn packed(
@@ -115,19 +117,27 @@ impl Agent {
     fn write(&self, world: &mut World) -> Result<(), Killed> {
         let mut stored = self.learning.stored.lock().unwrap();
         for name in stored.ledger.all_due() {
-            let Some(Plan { steps, draft: Some(draft) }) = learned(&mut stored, &name) else {
-                continue;
-            };
-            for step in steps {
-                world.execute(&name, step)?;
-                if let Some(proposal) = world.proposals.get(&name) {
-                    stored.proposals.insert(name.clone(), Packed::new(proposal).unwrap());
+            while let Some(Plan { steps, draft: Some(draft) }) = learned(&mut stored, &name) {
+                let mut is_answered = true;
+                for step in steps {
+                    world.execute(&name, step)?;
+                    is_answered &= !world.unanswered.contains(&world.writes);
+                    if let Some(proposal) = world.proposals.get(&name) {
+                        stored.proposals.insert(name.clone(), Packed::new(proposal).unwrap());
+                    }
+                    if let Some(policy) = world.policies.get(&name) {
+                        stored.policies.insert(name.clone(), policy.clone());
+                    }
+                    if !is_answered {
+                        break;
+                    }
                 }
-                if let Some(policy) = world.policies.get(&name) {
-                    stored.policies.insert(name.clone(), policy.clone());
+                if is_answered {
+                    stored.ledger.settle(&name, &draft, Written::All);
+                    break;
                 }
+                stored.ledger.doubt(&name, &draft);
             }
-            stored.ledger.settle(&name, &draft, Written::All);
         }
         Ok(())
     }
@@ -287,6 +297,27 @@ proptest! {
             let is_waiting = !key.contains("denies");
             prop_assert!(count == expected[&key] || is_waiting && count < expected[&key], "{key} {count}");
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A write that nobody answered may be stored all the same: then it is not written again.
+    #[test]
+    fn an_answer_that_is_lost_doubles_nothing(
+        flows in flows(),
+        flushes in prop::collection::vec(0_usize..40, 0..6),
+        unanswered in prop::collection::vec(any::<Choice>(), 1..6),
+    ) {
+        let flows = observed(&flows);
+        let expected = undisturbed(&flows, &flushes, Pace::Last);
+        let mut world = world();
+        let size = usize::try_from(expected.writes).unwrap() + 1;
+        world.unanswered =
+            unanswered.iter().map(|one| u64::try_from(one.index(size)).unwrap()).collect();
+        prop_assert!(Agent::start(&world).learn(&mut world, &flows, &flushes, Pace::Last).is_ok());
+        prop_assert_eq!(world.told(), expected.told());
     }
 }
 

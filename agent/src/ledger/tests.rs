@@ -41,7 +41,7 @@ impl Books {
 
     /// How many connections the draft adds.
     fn draft(&mut self) -> Option<(Draft, u64)> {
-        let draft = self.ledger.draft(&name());
+        let draft = self.ledger.draft(&name(), None);
         let count = draft.fresh.as_ref()?.1.total();
         Some((draft, count))
     }
@@ -165,17 +165,17 @@ fn violation(id: u64, count: i64) -> Violation {
 fn violations_are_kept_until_they_are_written() {
     let mut ledger = Ledger::default();
     ledger.deny(name(), vec![violation(1, 2)]);
-    assert!(ledger.draft(&name()).is_empty());
+    assert!(ledger.draft(&name(), None).is_empty());
     assert_eq!(ledger.due(), [name()]);
-    assert_eq!(ledger.draft(&name()).violations, [violation(1, 2)]);
+    assert_eq!(ledger.draft(&name(), None).violations, [violation(1, 2)]);
     ledger.deny(name(), vec![violation(1, 3), violation(2, 1)]);
     assert_eq!(
-        ledger.draft(&name()).violations,
+        ledger.draft(&name(), None).violations,
         [violation(1, 2)],
         "the same that is being written"
     );
     assert_eq!(ledger.due(), [name()]);
-    let draft = ledger.draft(&name());
+    let draft = ledger.draft(&name(), None);
     assert_eq!(draft.violations, [violation(1, 5), violation(2, 1)]);
     assert_eq!(ledger.settle(&name(), &draft, Written::All), draft.violations);
     assert!(ledger.due().is_empty());

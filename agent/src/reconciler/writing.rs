@@ -138,6 +138,8 @@ impl Reconciler {
         how: How,
     ) -> Result<Option<Left>, WriteError> {
         let kind = std::any::type_name::<K>();
+        // The API server keeps them; what is known here are only the agent's own.
+        object.meta_mut().managed_fields = None;
         if let (None, Some(known), false) =
             (&object.meta().resource_version, versions.get(kind), how == How::Create)
         {

@@ -90,9 +90,7 @@ pub fn enforcer(index: &Index, provider: Option<Provider>, backend: Backend) -> 
         (Some(Provider::Istio), Backend::Istio) => Enforcer::Present { name: "Istio" },
         (Some(Provider::Calico), Backend::Kubernetes) => Enforcer::Present { name: "Calico" },
         (Some(Provider::Cilium), Backend::Kubernetes) => Enforcer::Present { name: "Cilium" },
-        (Some(Provider::Node), Backend::Kubernetes) => {
-            Enforcer::Present { name: "Network Enforcer" }
-        }
+        // Node agents report flows; whether they enforce shows by what runs.
         (Some(_) | None, _) => seen(index, backend),
     }
 }

@@ -147,6 +147,9 @@ fn dropped(observation: &Observation) -> Class {
         (Some(DropReason::Policy), _) if observation.reply == Some(true) => {
             Class::Skip(Skip::Reply)
         }
+        (Some(DropReason::Policy), Some(_)) if observation.destination_port == Some(0) => {
+            Class::Skip(Skip::InvalidPort)
+        }
         (Some(DropReason::Policy), protocol) => Class::Denied(protocol),
         (Some(DropReason::Other(_)) | None, Some(protocol)) => {
             Class::Refused(protocol, Skip::Rejected)

@@ -28,6 +28,11 @@ impl Endpoint {
 /// A scheme is asked for: without one nobody could tell whether TLS was meant. The text is in errors only once
 /// it is known to hold no password.
 pub(crate) fn parse(text: &str, protocol: Protocol) -> anyhow::Result<Endpoint> {
+    // It may hold a key, and is not repeated.
+    ensure!(
+        !text.contains('?'),
+        "the address of the collector has a query; give what it says as a header"
+    );
     ensure!(
         !text.contains('@'),
         "the address of the collector holds a user or password; give them as a header"
@@ -42,7 +47,6 @@ pub(crate) fn parse(text: &str, protocol: Protocol) -> anyhow::Result<Endpoint> 
         "{}; it begins with https:// or http://",
         hint()
     );
-    ensure!(uri.query().is_none(), "{}; it has a query", hint());
     let path = uri.path().trim_end_matches('/');
     let path = match protocol {
         Protocol::HttpProtobuf => format!("{path}/{LOGS}"),

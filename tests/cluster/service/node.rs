@@ -149,7 +149,8 @@ async fn what_a_node_reports_becomes_a_proposal() {
         (v1::Provider::Node, v1::SourceState::Streaming)
     );
     assert_eq!(source.endpoint, "127.0.0.1:0");
-    assert_eq!(status.enforcer, "Network Enforcer");
+    // Who reports flows is not known to enforce anything.
+    assert_eq!(status.enforcer, "");
     assert_eq!((source.nodes.len(), source.nodes[0].name.as_str()), (1, "n1"));
     assert_eq!(source.nodes[0].state(), v1::SourceState::Streaming);
 }

@@ -245,6 +245,10 @@ fn violations_outlast_refused_writes_and_the_end_of_the_agent() {
         feed.is_denied(&format!("shop/web > shop/db:{}", 7000 + told.get()));
         refusals() > 0
     });
+    // What a person asks for does not wait for it.
+    person.patch(POLICY, &json!({"spec": {"mode": "monitor"}}));
+    person.wait("nothing is blocked any more", |it| it.get(NATIVE).is_none());
+    person.wait("it is told", |it| it.events().contains("what was learned cannot be written"));
     plane.admin().kubectl_reading(REFUSING, &["delete", "-f", "-"]).unwrap();
     let count = || person.get(POLICY).unwrap()["status"]["violationCount"].as_u64().unwrap_or(0);
     person.wait("all are written", |_| count() == u64::from(told.get()));

@@ -68,6 +68,10 @@ pub enum Cause {
     /// No answer, or one that says nothing of the object. The request may have been carried out.
     #[error("the API server cannot be reached or failed")]
     Unreachable(#[source] Box<dyn Error + Send + Sync>),
+    /// The API server answered that it could not do it: a webhook that fails, an object that is too large for its
+    /// store. That may be about this object alone.
+    #[error("the API server failed: {0}")]
+    Failed(String),
 }
 
 // === impl Verb ===
@@ -115,6 +119,7 @@ impl Cause {
             Self::Invalid(_) => "Invalid",
             Self::TooManyRequests { .. } => "TooManyRequests",
             Self::Unreachable(_) => "Unreachable",
+            Self::Failed(_) => "Failed",
         }
     }
 
@@ -137,7 +142,9 @@ impl Cause {
                 let after = status.details.as_ref().map_or(0, |it| it.retry_after_seconds);
                 Self::TooManyRequests { after: Duration::from_secs(after.max(1).into()) }
             }
-            _ => Self::Unreachable(status.message.into()),
+            // In its own words it is the server, or what is before it, that is not there.
+            502..=504 => Self::Unreachable(status.message.into()),
+            _ => Self::Failed(status.message),
         }
     }
 }

@@ -16,6 +16,8 @@ use netenf_k8s::enforcer::evidence;
 use netenf_k8s::object::{ClusterKind, ClusterPolicy};
 use serde_json::Value;
 
+use crate::apply::FIELD_MANAGER;
+
 /// The whole object again, as `kubectl apply` wrote it.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -112,19 +114,29 @@ pub(super) fn endpoint_slice(object: EndpointSlice) -> Object {
 }
 
 pub(super) fn network_policy(object: NetworkPolicy) -> Object {
-    Object::NetworkPolicy(bare(object))
+    Object::NetworkPolicy(own(object))
 }
 
 pub(super) fn proposal(object: WorkloadNetworkPolicyProposal) -> Object {
-    Object::Proposal(bare(object))
+    Object::Proposal(own(object))
 }
 
 pub(super) fn policy(object: WorkloadNetworkPolicy) -> Object {
-    Object::Policy(bare(object))
+    Object::Policy(own(object))
 }
 
 pub(super) fn cluster_policy(kind: ClusterKind, document: Value) -> Object {
     Object::ClusterPolicy(ClusterPolicy { kind, document })
+}
+
+/// Of a kind that the agent replaces: what is left out here would be taken out of the object. Managed fields are not
+/// written; those of the agent itself tell which labels are its own.
+fn own<K: Resource>(mut object: K) -> K {
+    let metadata = object.meta_mut();
+    if let Some(entries) = &mut metadata.managed_fields {
+        entries.retain(|entry| entry.manager.as_deref() == Some(FIELD_MANAGER));
+    }
+    object
 }
 
 fn bare<K: Resource>(mut object: K) -> K {

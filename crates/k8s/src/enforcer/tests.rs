@@ -187,7 +187,7 @@ fn all_of_a_clusters_plugins_count(#[case] text: &str, #[case] expected: &str) {
 #[rstest]
 #[case(Some(Provider::Cilium), Kubernetes, Enforcer::Present { name: "Cilium" })]
 #[case(Some(Provider::Calico), Kubernetes, Enforcer::Present { name: "Calico" })]
-#[case(Some(Provider::Node), Kubernetes, Enforcer::Present { name: "Network Enforcer" })]
+#[case(Some(Provider::Node), Kubernetes, Enforcer::Absent { why: "flannel enforces no policies" })]
 #[case(Some(Provider::Istio), Istio, Enforcer::Present { name: "Istio" })]
 #[case(Some(Provider::Istio), Kubernetes, Enforcer::Absent { why: "flannel enforces no policies" })]
 #[case(Some(Provider::Cilium), Istio, Enforcer::Present { name: "Istio (ztunnel)" })]

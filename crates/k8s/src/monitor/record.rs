@@ -35,7 +35,8 @@ pub fn violation(denied: &Denied, mode: Mode) -> Option<Violation> {
         source: render::peer(&edge.source.peer),
         dest: render::peer(&edge.destination.peer),
         protocol: render::protocol(edge.protocol),
-        dst_port: Some(edge.port),
+        // The API knows no port 0.
+        dst_port: Some(edge.port).filter(|port| *port > 0),
         action: mode,
         reason: match &denied.rule {
             Some(_) => ViolationReason::DeniedByPolicy,

@@ -60,6 +60,12 @@ impl EventKind {
 // === impl Event ===
 
 impl Event {
+    /// The API server refused something about the object, which no condition tells.
+    pub fn refused(about: Key, message: String) -> Self {
+        let reason = StateReason::Refused;
+        Self { about, kind: EventKind::of(reason), reason, message }
+    }
+
     pub(super) fn new(about: Key, reason: StateReason, message: &str) -> Self {
         Self { about, kind: EventKind::of(reason), reason, message: cut(message) }
     }

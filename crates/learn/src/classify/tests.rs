@@ -91,6 +91,18 @@ fn a_denied_packet_without_protocol_is_still_a_denial() {
     assert_eq!(classify(&lost), Class::Skip(Skip::Rejected));
 }
 
+/// No policy can name port 0, and the API holds no violation of it.
+#[test]
+fn a_denied_packet_to_port_0_is_none_to_tell_of() {
+    let denied = Observation {
+        verdict: Verdict::Dropped,
+        drop_reason: Some(DropReason::Policy),
+        destination_port: Some(0),
+        ..packet("web:40000 > db:5432 SYN")
+    };
+    assert_eq!(classify(&denied), Class::Skip(Skip::InvalidPort));
+}
+
 #[rstest]
 #[case::reset("connection reset by peer", Skip::Rejected)]
 #[case::timeout("io error: deadline has elapsed", Skip::Unanswered)]

@@ -24,13 +24,19 @@ fn http_has_a_path_for_logs(#[case] text: &str, #[case] expected: &str) {
 #[case::no_scheme("otel:4317", "write https://HOST:PORT or http://HOST:PORT")]
 #[case::host_alone("otel", "write https://HOST:PORT or http://HOST:PORT")]
 #[case::scheme("grpc://otel:4317", "it begins with https:// or http://")]
-#[case::query("https://otel:4317?a=b", "it has a query")]
 #[case::path("https://otel:4318/v1/logs", "has a path, which gRPC has no use for")]
 #[case::no_address("https://", "has no address that is understood")]
 #[case::blank("https://a b", "has no address that is understood")]
 fn what_is_wrong_is_told(#[case] text: &str, #[case] expected: &str) {
     let error = format!("{:#}", parse(text, Protocol::Grpc).unwrap_err());
     assert!(error.contains(expected) && error.contains(text), "{error}");
+}
+
+#[test]
+fn a_query_is_refused_and_not_told() {
+    let error =
+        format!("{:#}", parse("https://otel:4317?key=hunter2", Protocol::Grpc).unwrap_err());
+    assert!(error.contains("as a header") && !error.contains("hunter2"), "{error}");
 }
 
 #[test]
