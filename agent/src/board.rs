@@ -58,6 +58,8 @@ pub(crate) struct State {
 pub(crate) struct Node {
     pub(crate) state: NodeState,
     pub(crate) message: Arc<str>,
+    /// The last that was told.
+    pub(crate) version: Option<Arc<str>>,
 }
 
 // === impl Board ===
@@ -126,7 +128,9 @@ impl Board {
                 return;
             }
             let message = status.message.clone().unwrap_or_default();
-            state.nodes.insert(node.clone(), Node { state: status.state, message });
+            let known = state.nodes.get(node).and_then(|known| known.version.clone());
+            let version = status.version.clone().or(known);
+            state.nodes.insert(node.clone(), Node { state: status.state, message, version });
         }
     }
 

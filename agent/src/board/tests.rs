@@ -44,11 +44,13 @@ fn what_is_told_is_bounded() {
         let count = number.unsigned_abs();
         board.lost(&LostEvents { count, origin: "ring".into(), node: None, time: None });
         let nodes = vec![format!("n{number}").into()];
-        board.nodes(&NodeStatus { state: NodeState::Connected, nodes, message: None, time: None });
+        let (state, version) = (NodeState::Connected, Some("1".into()));
+        board.nodes(&NodeStatus { state, nodes, message: None, version, time: None });
         board.publish(&Funnel::default(), 0, None, at(number / 1000));
     }
     let state = board.read();
     assert_eq!((state.losses.len(), state.losses[0].count), (LOSSES, 9_999));
     assert_eq!(state.nodes.len(), NODES);
+    assert_eq!(state.nodes["n0"].version.as_deref(), Some("1"));
     assert!(state.samples.len() <= SAMPLES);
 }

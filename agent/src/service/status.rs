@@ -30,7 +30,7 @@ fn source(state: &State) -> Option<v1::SourceStatus> {
         name: name.to_string(),
         state: convert::node_state(node.state).into(),
         message: node.message.to_string(),
-        version: String::new(),
+        version: node.version.as_deref().unwrap_or_default().to_owned(),
     });
     Some(v1::SourceStatus {
         provider: provider.into(),

@@ -8,7 +8,6 @@ use crate::{DecodeError, goldmane, hubble, ztunnel};
 
 /// What one line of a recording, or one message of a stream, tells.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "nearly every record is a flow")]
 pub enum Record {
     /// A flow.
     Flow(Observation),

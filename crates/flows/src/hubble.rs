@@ -98,6 +98,7 @@ impl Decoder {
             state: status.state_change.map_or(NodeState::Unknown, |state| state.0),
             nodes: nodes.map(|name| self.names.share(name.as_str())).collect(),
             message: Text::filled(status.message.as_ref()).map(Into::into),
+            version: None,
             time: response.time.map(|time| time.0),
         }
     }

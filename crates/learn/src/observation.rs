@@ -304,6 +304,8 @@ pub struct NodeStatus {
     pub nodes: Vec<Arc<str>>,
     /// The source's message.
     pub message: Option<Arc<str>>,
+    /// The version of what reports there, where the source tells it.
+    pub version: Option<Arc<str>>,
     /// When.
     pub time: Option<Timestamp>,
 }

@@ -57,6 +57,7 @@ impl Node {
             window_start: now,
             window_end: now,
             edges,
+            version: "1.2.3".into(),
             ..ReportEdgesRequest::default()
         };
         self.reports.send(report).await.unwrap();
@@ -153,6 +154,7 @@ async fn what_a_node_reports_becomes_a_proposal() {
     assert_eq!(status.enforcer, "");
     assert_eq!((source.nodes.len(), source.nodes[0].name.as_str()), (1, "n1"));
     assert_eq!(source.nodes[0].state(), v1::SourceState::Streaming);
+    assert_eq!((source.nodes[0].message.as_str(), source.nodes[0].version.as_str()), ("", "1.2.3"));
 }
 
 /// Whether the proposal of web has a rule for the port.

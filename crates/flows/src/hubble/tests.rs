@@ -392,7 +392,7 @@ fn node_states(#[case] written: &str, #[case] state: NodeState) {
     );
     let nodes = shared(&["n2", "n3"]);
     let message = Some("no \"route\"".into());
-    let expected = NodeStatus { state, nodes, message, time: None };
+    let expected = NodeStatus { state, nodes, message, version: None, time: None };
     assert_eq!(record(&line), Some(Record::NodeStatus(expected)));
 }
 

@@ -108,10 +108,10 @@ impl Stream {
         let agent = self.agent(&first)?;
         let mut taken = self.service.with(|intake| intake.taken(&agent.node, &agent.run));
         let (node, version) = (agent.node.clone(), first.version.clone());
-        self.tell(&node, NodeState::Connected, &version).await?;
+        self.tell(&node, NodeState::Connected, ("", &version)).await?;
         let ended = self.take_from(first, &agent, &mut taken).await;
         let message = ended.as_ref().err().map_or("the stream ended", Status::message);
-        self.tell(&node, NodeState::Unavailable, message).await?;
+        self.tell(&node, NodeState::Unavailable, (message, &version)).await?;
         ended
     }
 
@@ -217,14 +217,23 @@ impl Stream {
         self.answers.send(Ok(answer)).await.map_err(|_| Status::cancelled("the agent is gone"))
     }
 
-    /// Tells how the node is.
-    async fn tell(&self, node: &str, state: NodeState, message: &str) -> Result<(), Status> {
-        let message: String =
-            message.chars().filter(|it| !it.is_control()).take(MAX_NAME).collect();
+    /// Tells how the node is, with what is wrong and the version of its agent.
+    async fn tell(
+        &self,
+        node: &str,
+        state: NodeState,
+        (message, version): (&str, &str),
+    ) -> Result<(), Status> {
+        let text = |text: &str| -> Option<Arc<str>> {
+            let text: String =
+                text.chars().filter(|letter| !letter.is_control()).take(MAX_NAME).collect();
+            (!text.is_empty()).then(|| text.into())
+        };
         let status = NodeStatus {
             state,
             nodes: vec![node.into()],
-            message: (!message.is_empty()).then(|| message.into()),
+            message: text(message),
+            version: text(version),
             time: Some(now()),
         };
         let delivery = Delivery::Record(Record::NodeStatus(status));

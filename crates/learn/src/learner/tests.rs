@@ -385,7 +385,9 @@ fn gaps_of_every_node_are_told() {
 
 #[test]
 fn node_states_do_not_depend_on_order() {
-    let status = |state| NodeStatus { state, nodes: vec!["n1".into()], message: None, time: None };
+    let nodes = || vec!["n1".into()];
+    let status =
+        |state| NodeStatus { state, nodes: nodes(), message: None, version: None, time: None };
     let states = [status(NodeState::Unavailable), status(NodeState::Connected)];
     for order in [[0, 1], [1, 0]] {
         let mut learner = learner(Config::default());
