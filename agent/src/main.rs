@@ -38,6 +38,11 @@ mod wiring;
 
 use arguments::{Arguments, Command};
 
+/// Every flush makes thousands of proposals on one thread and frees them on others: the system's allocator keeps what
+/// is freed so (docs/performance.md).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let Arguments { command: Command::Controller(arguments) } = Arguments::parse();
     log::start(&arguments.log_level);
