@@ -17,6 +17,10 @@ use netenf_proto::netenf::v1;
 use crate::Record;
 use crate::cache::{Cache, Names};
 
+mod sum;
+
+use sum::Flows;
+
 /// How many edges a report holds, at most.
 pub const EDGES: usize = 1_000;
 
@@ -81,16 +85,16 @@ impl Converter {
         let end = time(&report.window_end).map_or(now, |end| end.min(now));
         let start = time(&report.window_start).unwrap_or(end).clamp(end.minus(WINDOW), end);
         let frame = Frame { node: self.names.share(&report.node), start, end, now };
-        let mut records = Vec::with_capacity(edges + losses);
+        let mut flows = Flows::default();
         let (mut unreadable, mut why) = (0, "");
         for edge in &report.edges {
             match self.edge(edge, &frame) {
-                Ok(observations) => records.extend(observations.map(Record::Flow)),
+                Ok(observations) => observations.for_each(|flow| flows.add(flow)),
                 Err(reason) => (unreadable, why) = (unreadable + 1, reason),
             }
         }
-        let losses = report.losses.iter().map(|loss| self.loss(loss, &frame));
-        records.extend(losses.collect::<Vec<_>>().into_iter().map(Record::Lost));
+        let mut records: Vec<Record> = flows.into_all().into_iter().map(Record::Flow).collect();
+        records.extend(report.losses.iter().map(|loss| Record::Lost(self.loss(loss, &frame))));
         if unreadable > 0 {
             let origin = self.names.share(&format!("unreadable edges: {why}"));
             let (node, time) = (Some(frame.node), Some(frame.end));

@@ -192,6 +192,39 @@ fn both_sides_of_a_connection_have_one_key() {
     assert_ne!(key(with_edge(|it| it.port = 1)), key(edge()));
 }
 
+/// Of equal keys the larger number counts, since both nodes report: what one node tells apart has to come as one sum.
+#[test]
+fn connections_of_an_edge_that_were_decided_differently_add_up() {
+    let audited = || with(|it| (it.count, it.decision) = (5, decision(v1::Verdict::Deny)));
+    let allowed = with(|it| (it.count, it.decision) = (2, decision(v1::Verdict::Allow)));
+    let [flow] = flows(vec![edge(), audited(), allowed]).try_into().unwrap();
+    assert_eq!((flow.connections, flow.verdict), (3 + 5 + 2, Verdict::Audit));
+    // A node that has both ends tells of each direction: that is one connection seen twice, and no sum.
+    let ingress = with_edge(|it| it.direction = v1::Direction::Ingress.into());
+    let both: Vec<_> = flows(vec![edge(), ingress, audited()]).iter().map(told).collect();
+    assert_eq!(both, [(Some(Direction::Egress), 8), (Some(Direction::Ingress), 3)]);
+}
+
+fn told(flow: &Observation) -> (Option<Direction>, u64) {
+    (flow.direction, flow.connections)
+}
+
+/// What is counted for itself stays for itself: silence, each policy that denies, and another end at the same address.
+#[test]
+fn what_is_not_one_edge_is_not_added_up() {
+    let denied = |name: &str| {
+        with(|it| {
+            (it.verdict, it.decision) = (v1::Verdict::Deny.into(), decision(v1::Verdict::Deny));
+            it.decision.as_mut().unwrap().policy.as_mut().unwrap().name = name.into();
+        })
+    };
+    let other = with_source(|it| it.pod = pod("api", "").pod);
+    let silent = with(|it| it.answered = Some(0));
+    let flows = flows(vec![edge(), denied("a"), denied("b"), other, silent, denied("a")]);
+    let counts: Vec<_> = flows.iter().map(|flow| flow.connections).collect();
+    assert_eq!(counts, [3, 6, 3, 3, 3]);
+}
+
 #[rstest]
 #[case::node(v1::PeerKind::Node, "n2", Some(Network::Host("n2".into())), Entities::default())]
 #[case::some_node(v1::PeerKind::Node, "", None, Entities::HOST)]
