@@ -35,6 +35,9 @@ use crate::tap::Tap;
 /// As many records are taken at once.
 const BATCH: usize = 256;
 
+/// How often it is looked at the end whether more is written.
+const TURN: Duration = Duration::from_millis(50);
+
 /// What learning needs.
 pub(crate) struct Learning {
     pub(crate) source: Source,
@@ -137,9 +140,21 @@ impl Learning {
         }
         tokio::task::block_in_place(|| term.finish());
         self.tell(&source, &flows);
-        if !term.learned.is_empty() {
-            // Who sent reports hears that they are written, and sends them to nobody else.
-            self.queue.until_idle().await;
+        self.confirm_rest(&mut term).await;
+    }
+
+    /// Has those who sent reports hear that they are written as soon as they are, so that they send them to nobody else:
+    /// one object that waits for its turn keeps none of the others waiting, and the process ends in a few seconds.
+    async fn confirm_rest(&self, term: &mut Term<'_>) {
+        let mut turns = interval(TURN);
+        let idle = self.queue.until_idle();
+        tokio::pin!(idle);
+        let mut is_idle = false;
+        while !term.learned.is_empty() && !is_idle {
+            tokio::select! {
+                () = &mut idle => is_idle = true,
+                _ = turns.tick() => {}
+            }
             term.confirm();
         }
     }

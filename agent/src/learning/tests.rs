@@ -377,3 +377,31 @@ fn a_report_is_confirmed_once_it_is_written() {
     term.flush(false, Pace::At(Instant::now()));
     assert_eq!(*confirmed.borrow(), 3);
 }
+
+/// One object that waits, for the answer to its last write or for its next try, has no report of the others sent again.
+#[tokio::test]
+async fn at_the_end_each_report_is_confirmed_as_soon_as_it_is_written() {
+    let mut world = world();
+    let agent = Agent::start(&world);
+    let mut term = Term::new(&agent.learning, Resume::default());
+    let (taken, mut confirmed) = watch::channel(0);
+    let receipt = |sequence| Delivery::Receipt(Receipt::new(sequence, taken.clone()));
+    for (sequence, to) in [(1, "db"), (2, "cache")] {
+        term.take_in(Record::Flow(opened("api", to, 1, 1000)).into());
+        term.take_in(receipt(sequence));
+        term.flush(false, Pace::At(Instant::now()));
+        if sequence == 1 {
+            assert!(agent.write(&mut world).is_ok());
+        }
+    }
+    // Nobody works on it: the queue is never idle.
+    agent.learning.enqueue(("shop".to_owned(), "waits".to_owned()));
+    let ending = agent.learning.confirm_rest(&mut term);
+    let told = async {
+        confirmed.wait_for(|sequence| *sequence == 1).await.unwrap();
+        assert!(agent.write(&mut world).is_ok());
+        confirmed.wait_for(|sequence| *sequence == 2).await.unwrap();
+    };
+    let both = async { tokio::join!(ending, told) };
+    tokio::time::timeout(Duration::from_secs(30), both).await.unwrap();
+}

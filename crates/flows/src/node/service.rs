@@ -1,12 +1,15 @@
 //! The stream of one agent: its reports in, what was taken out.
 
 use std::collections::VecDeque;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use netenf_learn::{NodeState, NodeStatus, Timestamp};
 use netenf_proto::netenf::v1::node_flows_server::NodeFlows;
 use netenf_proto::netenf::v1::{ReportEdgesRequest, ReportEdgesResponse};
+use tokio::sync::mpsc::PermitIterator;
+use tokio::sync::mpsc::error::SendError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
@@ -110,6 +113,10 @@ impl Stream {
         let (node, version) = (agent.node.clone(), first.version.clone());
         self.tell(&node, NodeState::Connected, ("", &version)).await?;
         let ended = self.take_from(first, &agent, &mut taken).await;
+        if taken.has_changed().unwrap_or_default() {
+            // Whoever reports next to another replica need not send it again.
+            let _ = self.acknowledge(latest(&mut taken)).await;
+        }
         let message = ended.as_ref().err().map_or("the stream ended", Status::message);
         self.tell(&node, NodeState::Unavailable, (message, &version)).await?;
         ended
@@ -171,7 +178,7 @@ impl Stream {
         &mut self,
         report: &ReportEdgesRequest,
         agent: &Agent,
-        taken: &watch::Receiver<u64>,
+        taken: &mut watch::Receiver<u64>,
     ) -> Result<Option<u64>, Status> {
         let own = self.agent(report)?;
         if own.node != agent.node || own.run != agent.run {
@@ -181,11 +188,10 @@ impl Stream {
             return Err(Status::invalid_argument("sequences begin at 1"));
         }
         let records = self.converter.report(report, now()).map_err(Status::invalid_argument)?;
-        if self.hand_on(report, records).await? {
+        if self.hand_on(report, records, taken).await? {
             return Ok(Some(report.sequence));
         }
-        let taken = *taken.borrow();
-        self.acknowledge(taken).await?;
+        self.acknowledge(latest(taken)).await?;
         Ok(None)
     }
 
@@ -194,11 +200,14 @@ impl Stream {
         &mut self,
         report: &ReportEdgesRequest,
         records: Vec<Record>,
+        taken: &mut watch::Receiver<u64>,
     ) -> Result<bool, Status> {
+        let deliveries = self.service.deliveries.clone();
+        // Beside the records what never came, and the receipt.
+        let places = deliveries.reserve_many(records.len() + 2);
+        let mut places = self.reserved(pin!(places), taken).await?;
+        // From here on nothing waits.
         let Self { service, converter, .. } = self;
-        // Beside the records what never came, and the receipt. From here on nothing waits.
-        let mut places =
-            service.deliveries.reserve_many(records.len() + 2).await.map_err(|_| over())?;
         let turn = service.with(|intake| intake.hand(&report.node, &report.run, report.sequence));
         let Turn::Next { missing, receipt } = turn else { return Ok(false) };
         let missing = (missing > 0).then(|| converter.missing(&report.node, missing, now()));
@@ -209,12 +218,33 @@ impl Stream {
         Ok(true)
     }
 
+    /// Waits for places, and tells meanwhile what was taken: who takes no more may still write what it took.
+    async fn reserved<'a>(
+        &self,
+        mut places: Pin<
+            &mut impl Future<Output = Result<PermitIterator<'a, Delivery>, SendError<()>>>,
+        >,
+        taken: &mut watch::Receiver<u64>,
+    ) -> Result<PermitIterator<'a, Delivery>, Status> {
+        loop {
+            tokio::select! {
+                biased;
+                changed = taken.changed() => {
+                    changed.map_err(|_| over())?;
+                    self.acknowledge(latest(taken)).await?;
+                }
+                places = &mut places => return places.map_err(|_| over()),
+                () = self.answers.closed() => return Err(gone()),
+            }
+        }
+    }
+
     async fn acknowledge(&self, sequence: u64) -> Result<(), Status> {
         if sequence == 0 {
             return Ok(());
         }
         let answer = ReportEdgesResponse { acknowledged_sequence: sequence };
-        self.answers.send(Ok(answer)).await.map_err(|_| Status::cancelled("the agent is gone"))
+        self.answers.send(Ok(answer)).await.map_err(|_| gone())
     }
 
     /// Tells how the node is, with what is wrong and the version of its agent.
@@ -261,6 +291,10 @@ impl Stream {
 
 fn latest(taken: &mut watch::Receiver<u64>) -> u64 {
     *taken.borrow_and_update()
+}
+
+fn gone() -> Status {
+    Status::cancelled("the agent is gone")
 }
 
 /// Nobody takes reports any more.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use netenf_learn::NodeState;
 use netenf_proto::netenf::v1::node_flows_client::NodeFlowsClient;
-use netenf_proto::netenf::v1::{Loss, ReportEdgesRequest, ReportEdgesResponse};
+use netenf_proto::netenf::v1::{EdgeReport, Loss, ReportEdgesRequest, ReportEdgesResponse};
 use tokio::task::JoinHandle;
 use tonic::transport::Endpoint;
 use tonic::{Code, Status, Streaming};
@@ -239,4 +239,40 @@ async fn an_agent_whose_reports_are_not_taken_is_read_no_further() {
     }
     timeout(SOON, sending).await.unwrap().unwrap();
     while agent.acknowledged().await.unwrap() < 100 {}
+}
+
+/// As many edges of different ports.
+fn edges(count: u32) -> Vec<EdgeReport> {
+    let port = |port| {
+        let mut edge = edge();
+        edge.edge.as_mut().unwrap().port = port;
+        edge
+    };
+    (1..=count).map(port).collect()
+}
+
+/// Who ends takes no more reports, and writes what it took: the agents hear of it, though nothing more is taken of them.
+#[tokio::test]
+async fn what_was_taken_is_acknowledged_while_nothing_more_is_taken() {
+    let mut server = Server::start(None).await;
+    let mut agent = server.connect().await;
+    agent.send(report(1, vec![edge()])).await;
+    agent.send(report(2, vec![edge()])).await;
+    let (first, second) = (server.taken().await.1, server.taken().await.1);
+    for sequence in 3..9 {
+        agent.send(report(sequence, edges(1_000))).await;
+    }
+    // Whoever waits for places has those that are left.
+    let full = async {
+        while server.deliveries.capacity() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(SOON, full).await.unwrap();
+    first.confirm();
+    assert_eq!(agent.acknowledged().await.unwrap(), 1);
+    second.confirm();
+    drop(server.deliveries);
+    assert_eq!(agent.acknowledged().await.unwrap(), 2);
+    assert_eq!(agent.refusal().await.code(), Code::Unavailable);
 }
