@@ -26,9 +26,11 @@ use tonic::transport::Server;
 use tonic::transport::server::Connected;
 
 use crate::Record;
+use service::Service;
 
 mod convert;
 mod intake;
+mod presence;
 #[cfg(test)]
 mod sample;
 mod service;
@@ -97,22 +99,24 @@ pub async fn serve(
         Some(tls) => {
             let (connections, secured) = mpsc::channel(HANDSHAKES);
             let accepting = tokio::spawn(accept(listener, tls, connections));
-            let served = run(ReceiverStream::new(secured).map(Ok), deliveries).await;
+            let service = Service::new(deliveries);
+            let served = run(ReceiverStream::new(secured).map(Ok), service).await;
             accepting.abort();
             served
         }
-        None => run(TcpListenerStream::new(listener), deliveries).await,
+        None => run(TcpListenerStream::new(listener), Service::new(deliveries)).await,
     }
 }
 
 async fn run<C>(
     connections: impl Stream<Item = std::io::Result<C>>,
-    deliveries: mpsc::Sender<Delivery>,
+    service: Service,
 ) -> Result<(), tonic::transport::Error>
 where
     C: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
 {
-    let service = service::Service::new(deliveries.clone());
+    let watching = tokio::spawn(service.clone().watch());
+    let over = service.over();
     let service = NodeFlowsServer::new(service).max_decoding_message_size(MAX_REPORT);
     let mut server = Server::builder()
         .max_concurrent_streams(MAX_STREAMS)
@@ -121,8 +125,9 @@ where
         .http2_max_pending_accept_reset_streams(Some(MAX_STREAMS as usize))
         .max_connection_age(AGE)
         .max_connection_age_grace(GRACE);
-    let over = async move { deliveries.closed().await };
-    server.add_service(service).serve_with_incoming_shutdown(connections, over).await
+    let served = server.add_service(service).serve_with_incoming_shutdown(connections, over).await;
+    watching.abort();
+    served
 }
 
 type Secured = tokio_rustls::server::TlsStream<TcpStream>;

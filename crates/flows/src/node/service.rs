@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use netenf_learn::{NodeState, NodeStatus, Timestamp};
 use netenf_proto::netenf::v1::node_flows_server::NodeFlows;
@@ -11,11 +11,13 @@ use netenf_proto::netenf::v1::{ReportEdgesRequest, ReportEdgesResponse};
 use tokio::sync::mpsc::PermitIterator;
 use tokio::sync::mpsc::error::SendError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::time::interval;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::convert::Converter;
 use super::intake::{Intake, Turn};
+use super::presence::{End, Presence};
 use super::{Delivery, tls};
 use crate::Record;
 
@@ -25,6 +27,9 @@ const STREAMS: usize = 5_000;
 /// How many reports of a stream may wait for their acknowledgement; the next one is read after that. With a report
 /// every ten seconds it is ten minutes in which nothing can be written.
 const UNCONFIRMED: usize = 64;
+
+/// How often it is looked for nodes that are away.
+const TURN: Duration = Duration::from_secs(5);
 
 /// The longest name of a node, and of a run.
 const MAX_NAME: usize = 253;
@@ -36,6 +41,7 @@ type Acknowledgement = Result<ReportEdgesResponse, Status>;
 pub(super) struct Service {
     deliveries: mpsc::Sender<Delivery>,
     intake: Arc<Mutex<Intake>>,
+    presence: Arc<Mutex<Presence>>,
     streams: Arc<Semaphore>,
 }
 
@@ -61,7 +67,59 @@ struct Agent {
 impl Service {
     pub(super) fn new(deliveries: mpsc::Sender<Delivery>) -> Self {
         let streams = Arc::new(Semaphore::new(STREAMS));
-        Self { deliveries, intake: Arc::default(), streams }
+        Self { deliveries, intake: Arc::default(), presence: Arc::default(), streams }
+    }
+
+    /// How many agents report.
+    #[cfg(test)]
+    pub(super) fn streams(&self) -> usize {
+        STREAMS - self.streams.available_permits()
+    }
+
+    /// Ends when nobody takes deliveries any more.
+    pub(super) fn over(&self) -> impl Future<Output = ()> + use<> {
+        let deliveries = self.deliveries.clone();
+        async move { deliveries.closed().await }
+    }
+
+    /// Tells of nodes that are away, until nobody takes deliveries any more.
+    pub(super) async fn watch(self) {
+        let mut turns = interval(TURN);
+        loop {
+            tokio::select! {
+                _ = turns.tick() => {}
+                () = self.deliveries.closed() => return,
+            }
+            if self.tell_away(Instant::now()).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Tells of nodes that are away at `now`.
+    pub(super) async fn tell_away(&self, now: Instant) -> Result<(), Status> {
+        loop {
+            let place = self.deliveries.reserve().await.map_err(|_| over())?;
+            // Who returns waits for this, and is told of after it.
+            let mut presence = self.presence.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some((node, end)) = presence.away(now) else { return Ok(()) };
+            let said = (end.why.as_str(), end.version.as_str());
+            place.send(word((&node, end.time), NodeState::Unavailable, said));
+        }
+    }
+
+    /// Tells that a node reports, and that it is there.
+    async fn arrive(&self, node: &str, version: &str) -> Result<(), Status> {
+        let place = self.deliveries.reserve().await.map_err(|_| over())?;
+        let mut presence = self.presence.lock().unwrap_or_else(PoisonError::into_inner);
+        presence.arrive(node);
+        place.send(word((node, now()), NodeState::Connected, ("", version)));
+        Ok(())
+    }
+
+    fn leave(&self, node: &str, end: End) {
+        let mut presence = self.presence.lock().unwrap_or_else(PoisonError::into_inner);
+        presence.leave(node, end, Instant::now());
     }
 
     fn with<T>(&self, ask: impl FnOnce(&mut Intake) -> T) -> T {
@@ -110,15 +168,15 @@ impl Stream {
         let Some(first) = self.next().await? else { return Ok(()) };
         let agent = self.agent(&first)?;
         let mut taken = self.service.with(|intake| intake.taken(&agent.node, &agent.run));
-        let (node, version) = (agent.node.clone(), first.version.clone());
-        self.tell(&node, NodeState::Connected, ("", &version)).await?;
+        self.service.arrive(&agent.node, &first.version).await?;
+        let version = first.version.clone();
         let ended = self.take_from(first, &agent, &mut taken).await;
+        let why = ended.as_ref().err().map_or("the stream ended", Status::message).to_owned();
+        self.service.leave(&agent.node, End { time: now(), why, version });
         if taken.has_changed().unwrap_or_default() {
             // Whoever reports next to another replica need not send it again.
             let _ = self.acknowledge(latest(&mut taken)).await;
         }
-        let message = ended.as_ref().err().map_or("the stream ended", Status::message);
-        self.tell(&node, NodeState::Unavailable, (message, &version)).await?;
         ended
     }
 
@@ -247,29 +305,6 @@ impl Stream {
         self.answers.send(Ok(answer)).await.map_err(|_| gone())
     }
 
-    /// Tells how the node is, with what is wrong and the version of its agent.
-    async fn tell(
-        &self,
-        node: &str,
-        state: NodeState,
-        (message, version): (&str, &str),
-    ) -> Result<(), Status> {
-        let text = |text: &str| -> Option<Arc<str>> {
-            let text: String =
-                text.chars().filter(|letter| !letter.is_control()).take(MAX_NAME).collect();
-            (!text.is_empty()).then(|| text.into())
-        };
-        let status = NodeStatus {
-            state,
-            nodes: vec![node.into()],
-            message: text(message),
-            version: text(version),
-            time: Some(now()),
-        };
-        let delivery = Delivery::Record(Record::NodeStatus(status));
-        self.service.deliveries.send(delivery).await.map_err(|_| over())
-    }
-
     /// Who the report says that it is of, if it may.
     fn agent(&self, report: &ReportEdgesRequest) -> Result<Agent, Status> {
         let is_of_node = |letter: char| letter.is_ascii_alphanumeric() || ".-".contains(letter);
@@ -291,6 +326,26 @@ impl Stream {
 
 fn latest(taken: &mut watch::Receiver<u64>) -> u64 {
     *taken.borrow_and_update()
+}
+
+/// How a node is since when, with what is wrong and the version of its agent.
+fn word(
+    (node, time): (&str, Timestamp),
+    state: NodeState,
+    (message, version): (&str, &str),
+) -> Delivery {
+    let text = |text: &str| -> Option<Arc<str>> {
+        let text: String =
+            text.chars().filter(|letter| !letter.is_control()).take(MAX_NAME).collect();
+        (!text.is_empty()).then(|| text.into())
+    };
+    Delivery::Record(Record::NodeStatus(NodeStatus {
+        state,
+        nodes: vec![node.into()],
+        message: text(message),
+        version: text(version),
+        time: Some(time),
+    }))
 }
 
 fn gone() -> Status {

@@ -1,8 +1,9 @@
 //! With genuine clients.
 
 use std::net::SocketAddr;
+use std::time::Instant;
 
-use netenf_learn::NodeState;
+use netenf_learn::{NodeState, NodeStatus};
 use netenf_proto::netenf::v1::node_flows_client::NodeFlowsClient;
 use netenf_proto::netenf::v1::{EdgeReport, Loss, ReportEdgesRequest, ReportEdgesResponse};
 use tokio::task::JoinHandle;
@@ -137,24 +138,58 @@ async fn what_never_came_and_what_the_agent_lost_is_told() {
     assert_eq!(server.taken().await.0, (3, 5 + 2));
 }
 
-#[tokio::test]
-async fn nodes_that_come_and_go_are_told() {
-    let mut server = Server::start(None).await;
-    let agent = server.connect().await;
-    agent.send(report(1, vec![])).await;
-    let mut states = Vec::new();
-    let mut agent = Some(agent);
-    while states.len() < 2 {
-        match server.delivery().await {
-            Delivery::Record(Record::NodeStatus(status)) => {
-                assert_eq!(&*status.nodes[0], "n1");
-                states.push(status.state);
-            }
-            Delivery::Receipt(_) => drop(agent.take()),
-            Delivery::Record(other) => panic!("{other:?}"),
+/// The next word about a node.
+async fn state(server: &mut Server) -> NodeStatus {
+    loop {
+        if let Delivery::Record(Record::NodeStatus(status)) = server.delivery().await {
+            return status;
         }
     }
-    assert_eq!(states, [NodeState::Connected, NodeState::Unavailable]);
+}
+
+/// Nothing is lost between two connections of an agent, so that nothing is told of it.
+#[tokio::test]
+async fn a_node_is_away_only_when_it_does_not_return() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, deliveries) = mpsc::channel(CAPACITY);
+    let service = Service::new(sender);
+    let task = tokio::spawn(run(TcpListenerStream::new(listener), service.clone()));
+    let mut server = Server { address, deliveries, task };
+    let later = || Instant::now() + 2 * presence::AWAY;
+
+    let old = server.connect().await;
+    old.send(report(1, vec![])).await;
+    assert_eq!(state(&mut server).await.state, NodeState::Connected);
+    // The new stream begins before the old one ends.
+    let new = server.connect().await;
+    new.send(report(2, vec![])).await;
+    assert_eq!(state(&mut server).await.state, NodeState::Connected);
+    drop(old);
+    streams(&service, 1).await;
+    service.tell_away(later()).await.unwrap();
+    // The next one begins within moments.
+    drop(new);
+    streams(&service, 0).await;
+    service.tell_away(Instant::now()).await.unwrap();
+    let again = server.connect().await;
+    again.send(report(3, vec![])).await;
+    assert_eq!(state(&mut server).await.state, NodeState::Connected, "nothing is told meanwhile");
+    drop(again);
+    streams(&service, 0).await;
+    service.tell_away(later()).await.unwrap();
+    let status = state(&mut server).await;
+    assert_eq!((status.state, &*status.nodes[0]), (NodeState::Unavailable, "n1"));
+}
+
+/// Waits until as many agents report.
+async fn streams(service: &Service, count: usize) {
+    let reached = async {
+        while service.streams() != count {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(SOON, reached).await.unwrap();
 }
 
 #[tokio::test]
