@@ -221,7 +221,7 @@ async fn by_observation(client: &kube::Client, agent: &Agent) {
     let (requests, hours) = (2.0 * received, received / rate / 3600.0);
     println!(
         "\nread and written back one by one: {rate:.0} objects a second; one for each of the {received} \
-         observations: {requests} requests in {hours:.1} hours instead of {} in a minute",
+         observations: {requests} requests in {hours:.1} hours, instead of {}",
         agent.writes()
     );
 }
