@@ -22,6 +22,7 @@ use crate::time::earlier;
 use crate::{lower, render};
 
 mod cover;
+pub(crate) mod gap;
 mod late;
 mod limit;
 mod meaning;
@@ -81,7 +82,7 @@ pub fn merge(
         learned_until: known.learned_until,
         learned_since: earlier(known.learned_since, fresh.learned_since.and_then(render::time)),
         last_new_rule: last_new_rule(&rules).or(known.last_new_rule),
-        gaps: status::gaps(known.gaps, render::gaps(fresh)),
+        gaps: gap::renewed(known.gaps, fresh),
         rules,
         ..WorkloadNetworkPolicyProposalStatus::default()
     };
@@ -123,7 +124,7 @@ pub fn merge_uncovered(
                 && stands_for(&item.peer, other_end(one))
         })
     };
-    status.gaps = status::gaps(known.gaps, render::gaps(fresh));
+    status.gaps = gap::renewed(known.gaps, fresh);
     let mut new = render::uncovered(fresh);
     new.retain(|item| !is_violation(item));
     status::take_allowed(&cover, &mut new);

@@ -24,6 +24,7 @@ use netenf_learn::proposal::{self as model, RulePeer};
 use netenf_policy::{Operator, Selector};
 
 use crate::condition;
+use crate::merge::gap;
 
 mod native;
 
@@ -241,7 +242,7 @@ fn status(
         suggestions: suggestions(proposal),
         learned_since: proposal.learned_since.and_then(time),
         last_new_rule: proposal.last_new_rule.and_then(time),
-        gaps: gaps(proposal),
+        gaps: gap::renewed(Vec::new(), proposal),
         ..WorkloadNetworkPolicyProposalStatus::default()
     };
     status.rules.sort_by_cached_key(rule_key);

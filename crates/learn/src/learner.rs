@@ -17,10 +17,11 @@ use crate::classify::{Class, Skip, classify};
 use crate::config::{Backend, Config};
 use crate::connection::{DENIAL, Errors, Leg, Opening, Sign, Table};
 use crate::directory::Directory;
+use crate::gap::Nodes;
 use crate::identity::Party;
 use crate::observation::{
-    End, Endpoint, Entities, Event, LostEvents, NodeState, NodeStatus, Observation, PodName,
-    Provider, Reporter, ServiceRef, TcpFlags, Transport,
+    End, Endpoint, Entities, Event, LostEvents, NodeStatus, Observation, PodName, Provider,
+    Reporter, ServiceRef, TcpFlags, Transport,
 };
 use crate::resolve::{
     Resolved, depends_on_time, is_ambient_probe, is_by_dns_name, is_remote, remote, resolve,
@@ -38,7 +39,7 @@ const RESOLVED_LIMIT: usize = 1 << 17;
 /// How many distinct denials are kept apart.
 const DENIALS_LIMIT: usize = 10_000;
 /// How many nodes are told apart: Kubernetes clusters have up to 5,000.
-const NODES_LIMIT: usize = 1 << 16;
+pub(crate) const NODES_LIMIT: usize = 1 << 16;
 
 /// On how many nodes the pods of one end are known to run: as many as a Kubernetes cluster has.
 const NODES_OF_PARTY: usize = 5_000;
@@ -67,8 +68,7 @@ pub struct Learner<D> {
     /// The node that reported last: mostly it is the next one, too.
     last_reporter: Option<(Arc<str>, u32)>,
     pub(crate) names: Map<IpAddr, std::collections::BTreeSet<Arc<str>>>,
-    pub(crate) losses: Map<(Option<Arc<str>>, Arc<str>), LossSum>,
-    pub(crate) node_states: Map<Arc<str>, NodeSum>,
+    pub(crate) nodes: Nodes,
     /// How often something was not kept, since a limit was reached, by what it was.
     pub(crate) unlisted: BTreeMap<&'static str, u64>,
     pub(crate) first: Option<Timestamp>,
@@ -80,22 +80,6 @@ pub struct Learner<D> {
 pub(crate) struct Reporting {
     /// Whether it was seen to report answers at all (DESIGN D2).
     pub(crate) answers: bool,
-}
-
-/// Events that a source lost.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct LossSum {
-    pub(crate) count: u64,
-    pub(crate) first: Option<Timestamp>,
-    pub(crate) last: Option<Timestamp>,
-}
-
-/// The last word of a source about a node; ordered by time, then by how bad it is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct NodeSum {
-    pub(crate) time: Option<Timestamp>,
-    pub(crate) state: NodeState,
-    pub(crate) message: Option<Arc<str>>,
 }
 
 /// The endpoint's place in memory, its address, the reporting node where the endpoint's workload is named (only
@@ -161,8 +145,7 @@ impl<D: Directory> Learner<D> {
             reporter_ids: Map::default(),
             last_reporter: None,
             names: Map::default(),
-            losses: Map::default(),
-            node_states: Map::default(),
+            nodes: Nodes::default(),
             unlisted: BTreeMap::new(),
             first: None,
             last: None,
@@ -202,30 +185,15 @@ impl<D: Directory> Learner<D> {
     /// Notes that a source lost events.
     pub fn lost(&mut self, lost: &LostEvents) {
         self.counters.lost = self.counters.lost.saturating_add(lost.count);
-        let key = (lost.node.clone(), lost.origin.clone());
-        if self.losses.len() >= NODES_LIMIT && !self.losses.contains_key(&key) {
-            return self.unlist("losses of nodes");
-        }
-        let sum = self.losses.entry(key).or_default();
-        sum.count = sum.count.saturating_add(lost.count);
-        if let Some(time) = lost.time {
-            sum.first = Some(sum.first.map_or(time, |first| first.min(time)));
-            sum.last = Some(sum.last.map_or(time, |last| last.max(time)));
+        if self.nodes.lost(lost).is_err() {
+            self.unlist("losses of nodes");
         }
     }
 
     /// Notes a source's word about its nodes; the latest word counts, of two at a time the worse.
     pub fn node_status(&mut self, status: &NodeStatus) {
-        for node in &status.nodes {
-            let sum =
-                NodeSum { time: status.time, state: status.state, message: status.message.clone() };
-            let full = self.node_states.len() >= NODES_LIMIT;
-            match self.node_states.get_mut(node) {
-                Some(known) if *known >= sum => {}
-                Some(known) => *known = sum,
-                None if full => self.unlist("states of nodes"),
-                None => drop(self.node_states.insert(node.clone(), sum)),
-            }
+        if self.nodes.status(status).is_err() {
+            self.unlist("states of nodes");
         }
     }
 

@@ -17,6 +17,7 @@ pub mod classify;
 pub mod config;
 mod connection;
 pub mod directory;
+mod gap;
 pub mod identity;
 pub mod label;
 mod learner;

@@ -9,17 +9,16 @@
 //! puts a proposal together when it is asked for the next one.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-
-use foldhash::fast::RandomState;
 
 use crate::config::Backend;
 use crate::directory::Directory;
+use crate::gap::{Hosts, host};
 use crate::identity::Workload;
 use crate::learner::Learner;
-use crate::observation::{Direction, NodeState};
-use crate::proposal::{Denial, Funnel, Gap, Outcome, Proposal};
+use crate::observation::Direction;
+use crate::proposal::{Denial, Funnel, Outcome, Proposal};
 use crate::sum::Tally;
 use crate::time::Timestamp;
 
@@ -54,6 +53,8 @@ pub struct Proposals<'a, D> {
     rest: Rest,
     funnel: Funnel,
     denials: Vec<Denial>,
+    /// All nodes that report.
+    reporting: Arc<[(Arc<str>, Option<Timestamp>)]>,
 }
 
 impl<D: Directory> Learner<D> {
@@ -74,7 +75,19 @@ impl<D: Directory> Learner<D> {
         let placer = Placer::new(self, cast, merged);
         let mut rest = Rest::default();
         let places = placer.places(&mut rest);
-        Proposals { learner: self, placer, places, next: 0, uncovered: 0, rest, funnel, denials }
+        let reporting = self.nodes.reporting(&Hosts::default());
+        let learner = self;
+        Proposals {
+            learner,
+            placer,
+            places,
+            next: 0,
+            uncovered: 0,
+            rest,
+            funnel,
+            denials,
+            reporting,
+        }
     }
 
     /// Who reports: how many nodes were seen.
@@ -100,38 +113,6 @@ impl<D: Directory> Learner<D> {
         let known = self.directory.nodes_of(workload);
         if known.is_empty() { listed(&self.parties[subject.id as usize].nodes) } else { known }
     }
-
-    /// Losses and unreachable nodes that concern pods on `nodes`; all of them where no node is known.
-    fn gaps(&self, nodes: &[Arc<str>]) -> Vec<Gap> {
-        let hosts: HashSet<&str, RandomState> = nodes.iter().map(|node| host(node)).collect();
-        let concerns = |node: &Arc<str>| hosts.is_empty() || hosts.contains(host(node));
-        let losses = self.losses.iter();
-        let losses = losses.filter(|((node, _), _)| node.as_ref().is_none_or(concerns));
-        let losses = losses.map(|((node, origin), sum)| Gap {
-            node: node.clone(),
-            reason: format!("LostEvents ({origin})"),
-            lost: Some(sum.count),
-            since: sum.first,
-            until: sum.last,
-        });
-        let silent = self
-            .node_states
-            .iter()
-            .filter(|(node, sum)| sum.state != NodeState::Connected && concerns(node));
-        let silent = silent.map(|(node, sum)| Gap {
-            node: Some(node.clone()),
-            reason: match &sum.message {
-                Some(message) => format!("Node{:?}: {message}", sum.state),
-                None => format!("Node{:?}", sum.state),
-            },
-            lost: None,
-            since: sum.time,
-            until: None,
-        });
-        let mut gaps: Vec<Gap> = losses.chain(silent).collect();
-        gaps.sort_by(|a, b| (&a.node, &a.reason).cmp(&(&b.node, &b.reason)));
-        gaps
-    }
 }
 
 // === impl Proposals ===
@@ -152,7 +133,6 @@ impl<D: Directory> Proposals<'_, D> {
         let proposals = self.by_ref().collect();
         let Self { learner, placer, places, rest, uncovered, mut funnel, denials, .. } = self;
         placer.count(&places, &mut funnel);
-        let nodes = learner.node_states.iter();
         let over_limit = places.drafts().saturating_sub(learner.config.caps.proposals);
         Outcome {
             proposals,
@@ -163,7 +143,7 @@ impl<D: Directory> Proposals<'_, D> {
             funnel,
             edges: placer.edges(&places),
             denials,
-            nodes: nodes.map(|(node, sum)| (node.clone(), sum.state)).collect(),
+            nodes: learner.nodes.states().collect(),
             unlisted: learner.unlisted.clone(),
             window: learner.first.zip(learner.last),
         }
@@ -175,7 +155,14 @@ impl<D: Directory> Proposals<'_, D> {
         let denials = self.denials.iter();
         let denials = denials.filter(|one| is_about(one, &proposal));
         proposal.denials = denials.cloned().collect();
-        proposal.gaps = learner.gaps(&learner.nodes_of(subject, workload));
+        let nodes = learner.nodes_of(subject, workload);
+        let hosts: Hosts<'_> = nodes.iter().map(|node| host(node)).collect();
+        proposal.gaps = learner.nodes.gaps(&hosts);
+        proposal.reporting = if hosts.is_empty() {
+            Arc::clone(&self.reporting)
+        } else {
+            learner.nodes.reporting(&hosts)
+        };
         proposal.learned_since = learner.first;
         proposal
     }
@@ -205,11 +192,6 @@ impl<D: Directory> Iterator for Proposals<'_, D> {
             self.placer.settle(number, None, &mut self.places);
         }
     }
-}
-
-/// A node's name without the cluster's that Hubble puts before it.
-fn host(node: &str) -> &str {
-    node.rsplit('/').next().unwrap_or(node)
 }
 
 fn is_about(denial: &Denial, proposal: &Proposal) -> bool {

@@ -104,6 +104,8 @@ pub struct Proposal {
     pub denials: Vec<Denial>,
     /// Times and nodes that learning did not see.
     pub gaps: Vec<Gap>,
+    /// Its nodes that report, sorted, and when that was last told: a gap of theirs that was told before is over.
+    pub reporting: Arc<[(Arc<str>, Option<Timestamp>)]>,
     /// What was cut by a limit, in words.
     pub truncated: Option<String>,
     /// When learning began.

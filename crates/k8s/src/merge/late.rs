@@ -11,7 +11,7 @@ use netenf_learn::name::short_hash;
 
 use super::cover::Cover;
 use super::meaning::Meaning;
-use super::status;
+use super::{gap, status};
 use crate::condition;
 use crate::lifecycle::Resource;
 use crate::render::rule_key;
@@ -77,7 +77,7 @@ fn take_rest(own: &mut WorkloadNetworkPolicyStatus, late: WorkloadNetworkPolicyP
     own.learned_since = earlier(own.learned_since.take(), late.learned_since);
     own.learned_until = own.learned_until.take().max(late.learned_until);
     own.last_new_rule = own.last_new_rule.take().or(late.last_new_rule);
-    own.gaps = status::gaps(std::mem::take(&mut own.gaps), late.gaps);
+    own.gaps = gap::merged(std::mem::take(&mut own.gaps), late.gaps);
 }
 
 fn cover(policy: &WorkloadNetworkPolicy, direction: Direction) -> Cover {

@@ -4,9 +4,7 @@ use std::cmp::Reverse;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use netenf_api::{
-    Gap, PeerRef, Provenance, RuleEvidence, Suggestion, UncoveredPeer, UncoveredReason,
-};
+use netenf_api::{PeerRef, Provenance, RuleEvidence, Suggestion, UncoveredPeer, UncoveredReason};
 use netenf_learn::proposal::{Proposal, RulePeer};
 use netenf_learn::wording::count;
 use netenf_policy::End;
@@ -272,23 +270,6 @@ fn is_within(rule: &RuleEvidence, suggestion: &Suggestion) -> bool {
         && rule.protocol == suggestion.protocol
         && rule.port >= suggestion.port.max(Some(FIRST_HIGH_PORT))
         && rule.port <= suggestion.end_port
-}
-
-/// Gaps of one node and reason are one.
-pub(super) fn gaps(known: Vec<Gap>, fresh: Vec<Gap>) -> Vec<Gap> {
-    let mut merged = known;
-    for gap in fresh {
-        match merged.iter_mut().find(|one| (&one.node, &one.reason) == (&gap.node, &gap.reason)) {
-            Some(one) => {
-                one.since = earlier(one.since.take(), gap.since);
-                one.until = later(one.until.take(), gap.until);
-                one.lost = one.lost.max(gap.lost);
-            }
-            None => merged.push(gap),
-        }
-    }
-    merged.sort_by(|a, b| (&a.node, &a.reason).cmp(&(&b.node, &b.reason)));
-    merged
 }
 
 /// Notes that differ in a number only are one; the newest counts.

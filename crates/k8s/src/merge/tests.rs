@@ -34,6 +34,7 @@ pub(crate) fn learned(rules: &str) -> Proposal {
         suggestions: Vec::new(),
         denials: Vec::new(),
         gaps: Vec::new(),
+        reporting: std::sync::Arc::default(),
         truncated: None,
         learned_since: Some(Timestamp::from_seconds(100)),
         last_new_rule: Some(Timestamp::from_seconds(100)),

@@ -161,12 +161,12 @@ fn news<T: PartialEq>(stored: &T, merged: &T, without_counts: impl Fn(&T) -> T) 
     }
 }
 
-/// What conditions and gaps count is no news either.
+/// What conditions and gaps count is no news either; that a node reports again is.
 fn forget_numbers(conditions: &mut [Condition], gaps: &mut [Gap]) {
     for condition in conditions {
         condition.message.retain(|letter| !letter.is_ascii_digit());
     }
-    for gap in gaps {
+    for gap in gaps.iter_mut().filter(|gap| gap.lost.is_some()) {
         (gap.lost, gap.until) = (None, None);
     }
 }

@@ -2,7 +2,7 @@ use rstest::rstest;
 
 use super::*;
 use crate::NoObjects;
-use crate::observation::{DropReason, ServiceRef};
+use crate::observation::{DropReason, NodeState, ServiceRef};
 use crate::proposal::{Outcome, Proposal, Provenance, Reason};
 use crate::sample::{packet, pod};
 use crate::{Caps, Direction, ExternalPeers, Subjects};

@@ -140,6 +140,7 @@ impl Draft {
             suggestions,
             denials: Vec::new(),
             gaps: Vec::new(),
+            reporting: Arc::default(),
             truncated: (!told.is_empty()).then(|| told.join("; ")),
             learned_since: None,
             last_new_rule: None,

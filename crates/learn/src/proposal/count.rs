@@ -109,6 +109,10 @@ impl Proposal {
         for one in &self.gaps {
             (&one.node, &one.reason, one.since).hash(&mut hasher);
         }
+        // What reports again ends a gap that is stored.
+        for (node, _) in self.reporting.iter() {
+            node.hash(&mut hasher);
+        }
         (&self.truncated, self.learned_since).hash(&mut hasher);
         std::hash::Hasher::finish(&hasher)
     }
