@@ -23,7 +23,7 @@ use netenf_proto::netenf::v1::{
     ExplainRequest, ExplainResponse, StatusRequest, StatusResponse, WatchFlowsRequest,
     WatchFlowsResponse,
 };
-use tokio::sync::{Semaphore, watch as channel};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, watch as channel};
 use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
 use tonic::transport::Server;
 use tonic::{Request, Response, Status};
@@ -53,6 +53,9 @@ const MAX_WATCHERS: usize = 16;
 /// How many questions are answered at a time; the others wait for their turn.
 const MAX_QUESTIONS: usize = 2;
 
+/// How many of them are about proposals, whose rules are many: all are held until it is answered.
+const MAX_ASSUMPTIONS: usize = 1;
+
 /// How long a question may take, and how long the start of a stream.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -81,6 +84,7 @@ struct Limited {
     service: Arc<Service>,
     watchers: Arc<Semaphore>,
     questions: Arc<Semaphore>,
+    assumptions: Arc<Semaphore>,
     guards: Arc<Mutex<Option<(Instant, Guards)>>>,
 }
 
@@ -96,13 +100,8 @@ pub(crate) async fn serve(address: Loopback, service: Service) -> anyhow::Result
     let Some(listener) = listener else { return Ok(()) };
     let local = listener.local_addr().context("a listener has an address")?;
     tracing::info!(what = "grpc", address = %local, "serving");
-    let limited = Limited {
-        service: Arc::new(service),
-        watchers: Arc::new(Semaphore::new(MAX_WATCHERS)),
-        questions: Arc::new(Semaphore::new(MAX_QUESTIONS)),
-        guards: Arc::default(),
-    };
-    let controller = ControllerServer::new(limited).max_decoding_message_size(MAX_REQUEST);
+    let controller =
+        ControllerServer::new(Limited::new(service)).max_decoding_message_size(MAX_REQUEST);
     let mut server = Server::builder()
         .timeout(TIMEOUT)
         .max_concurrent_streams(MAX_STREAMS)
@@ -149,7 +148,7 @@ impl Controller for Limited {
     ) -> Result<Response<ExplainResponse>, Status> {
         let asked = explain::Asked::new(request.into_inner())?;
         self.knows_the_cluster()?;
-        let turn = self.questions.clone().acquire_owned().await;
+        let turn = self.turn(asked.is_of_proposals()).await;
         let turn = turn.map_err(|_| Status::unavailable("the controller ends"))?;
         let service = self.service.clone();
         let answered = tokio::task::spawn_blocking(move || {
@@ -163,6 +162,29 @@ impl Controller for Limited {
 }
 
 impl Limited {
+    fn new(service: Service) -> Self {
+        Self {
+            service: Arc::new(service),
+            watchers: Arc::new(Semaphore::new(MAX_WATCHERS)),
+            questions: Arc::new(Semaphore::new(MAX_QUESTIONS)),
+            assumptions: Arc::new(Semaphore::new(MAX_ASSUMPTIONS)),
+            guards: Arc::default(),
+        }
+    }
+
+    /// The turn of a question. One about proposals waits for others of its kind first, and keeps nobody else waiting.
+    async fn turn(
+        &self,
+        is_of_proposals: bool,
+    ) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit), AcquireError> {
+        let alone = if is_of_proposals {
+            Some(self.assumptions.clone().acquire_owned().await?)
+        } else {
+            None
+        };
+        Ok((alone, self.questions.clone().acquire_owned().await?))
+    }
+
     /// Before all kinds are listed the answer would be about a part of the cluster.
     fn knows_the_cluster(&self) -> Result<(), Status> {
         let pending = self.service.pending.borrow();
@@ -196,3 +218,6 @@ pub(crate) fn now() -> Timestamp {
     let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
     Timestamp(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
+
+#[cfg(test)]
+mod tests;

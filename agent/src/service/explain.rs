@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use netenf_k8s::inquiry::{Counted, Inquiry, NothingRecorded, Question, Scope, counted};
+use netenf_k8s::inquiry::{Counted, Inquiry, NothingRecorded, Question, Scope, counted, outline};
 use netenf_k8s::lifecycle::Resource;
 use netenf_k8s::reach::{Answer, Reach};
 use netenf_k8s::unclear::{Fault, Hint, Unclear};
@@ -57,12 +57,16 @@ impl Asked {
         let v1::ExplainRequest { source, destination, .. } = request;
         Ok(Self { source, destination, protocol, port, scope })
     }
+
+    /// Whether all proposals have to be read for the answer.
+    pub(super) fn is_of_proposals(&self) -> bool {
+        self.scope == Scope::AssumeProtect
+    }
 }
 
 /// The answer. It takes as long as the policies are many.
 pub(super) fn answer(service: &Service, asked: &Asked) -> Result<v1::ExplainResponse, Status> {
-    let (ours, guards) = ours(service, asked.scope);
-    let counted = counted(&ours, asked.scope);
+    let Ours { objects: ours, counted, guards } = ours(service, asked.scope);
     let index = service.index.read().unwrap_or_else(PoisonError::into_inner);
     let names = counted.policies.iter().map(|policy| (&*policy.namespace, &*policy.name));
     let natives = index.natives_beside(names);
@@ -78,19 +82,40 @@ pub(super) fn answer(service: &Service, asked: &Asked) -> Result<v1::ExplainResp
     Ok(response(&reach, &answer, notes, &guards))
 }
 
-/// Our objects that may count, and our policies with their modes. Proposals are many and take long to read, so nobody
-/// waits for all of them; those that become policies meanwhile are found as such.
-fn ours(service: &Service, scope: Scope) -> (Vec<Resource>, Guards) {
+/// What is ours.
+pub(super) struct Ours {
+    /// The objects, proposals without their rules.
+    pub(super) objects: Vec<Resource>,
+    pub(super) counted: Counted,
+    /// Our policies with their modes.
+    guards: Guards,
+}
+
+/// What is ours and may count. Proposals are many and take long to read, so nobody waits for all of them, and much
+/// memory, so they are read one at a time; those that become policies meanwhile are found as such.
+pub(super) fn ours(service: &Service, scope: Scope) -> Ours {
     let stored = || service.stored.lock().unwrap_or_else(PoisonError::into_inner);
     let names: Vec<Name> = match scope {
         Scope::AssumeProtect => stored().proposals.keys().cloned().collect(),
         Scope::InForce => Vec::new(),
     };
-    let proposals = names.iter().filter_map(|name| stored().proposal(name));
-    let mut ours: Vec<Resource> = proposals.map(Resource::from).collect();
+    let (mut objects, mut proposed) = (Vec::new(), Counted::default());
+    for name in &names {
+        let Some(proposal) = stored().proposal(name) else { continue };
+        let proposal = Arc::new(proposal);
+        proposed.add(&Resource::Proposal(Arc::clone(&proposal)));
+        objects.push(outline(Arc::unwrap_or_clone(proposal)));
+    }
     let stored = stored();
-    ours.extend(stored.policies.values().cloned().map(Resource::from));
-    (ours, Arc::new(guards(&stored, service.backend)))
+    proposed.drop_those(|namespace, name| {
+        stored.policies.contains_key(&(namespace.to_owned(), name.to_owned()))
+    });
+    let policies: Vec<Resource> = stored.policies.values().cloned().map(Resource::from).collect();
+    let guards = Arc::new(guards(&stored, service.backend));
+    drop(stored);
+    proposed.extend(counted(&policies, scope));
+    objects.extend(policies);
+    Ours { objects, counted: proposed, guards }
 }
 
 /// What no answer here counts, where something is.

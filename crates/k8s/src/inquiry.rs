@@ -28,7 +28,7 @@ mod policies;
 mod question;
 mod service;
 
-pub use policies::{Counted, Scope, counted};
+pub use policies::{Counted, Scope, counted, outline};
 pub use question::Question;
 
 /// What a question is asked of.

@@ -1,7 +1,7 @@
 use netenf_policy::Protocol;
 use rstest::rstest;
 
-use super::{Inquiry, NothingRecorded, Question, Scope, counted};
+use super::{Counted, Inquiry, NothingRecorded, Question, Scope, counted, outline};
 use crate::Index;
 use crate::lifecycle::Resource;
 use crate::object::{Object, read};
@@ -68,7 +68,47 @@ fn ask(from: &str, to: &str, port: u16, scope: Scope) -> Result<bool, (Fault, Ve
     let reach = Reach::new(&counted.policies, []);
     let asked = Question::new(&inquiry, from, to, (Protocol::Tcp, port));
     let answer = asked.and_then(|asked| asked.answer(&inquiry, &reach));
-    answer.map(|(answer, _)| answer.denied == 0).map_err(|unclear| (unclear.fault, unclear.hints))
+    let answer = answer.map(|(answer, _)| answer.denied == 0).map_err(|it| (it.fault, it.hints));
+    assert_eq!(ask_of_outlines(&index, &ours, (from, to, port), &counted), answer);
+    answer
+}
+
+/// The same where the rules of proposals are let go of once they are counted.
+fn ask_of_outlines(
+    index: &Index,
+    ours: &[Resource],
+    (from, to, port): (&str, &str, u16),
+    counted: &Counted,
+) -> Result<bool, (Fault, Vec<Hint>)> {
+    let outlined = |object: &Resource| match object {
+        Resource::Proposal(proposal) => outline((**proposal).clone()),
+        Resource::Policy(_) => object.clone(),
+    };
+    let ours: Vec<Resource> = ours.iter().map(outlined).collect();
+    let inquiry =
+        Inquiry { index, ours: &ours, namespace: Some("shop"), recorded: &NothingRecorded };
+    let reach = Reach::new(&counted.policies, []);
+    let asked = Question::new(&inquiry, from, to, (Protocol::Tcp, port));
+    let answer = asked.and_then(|asked| asked.answer(&inquiry, &reach));
+    answer.map(|(answer, _)| answer.denied == 0).map_err(|it| (it.fault, it.hints))
+}
+
+#[test]
+fn an_outline_is_small_and_says_whose_it_is() {
+    let (_, ours) = state();
+    let proposals = ours.iter().filter_map(|object| match object {
+        Resource::Proposal(proposal) => Some((object, outline((**proposal).clone()))),
+        Resource::Policy(_) => None,
+    });
+    let mut seen = 0;
+    for (whole, outline) in proposals {
+        assert_eq!((outline.key(), outline.target_ref()), (whole.key(), whole.target_ref()));
+        let spec = outline.kubernetes().unwrap();
+        assert_eq!(spec.pod_selector, whole.kubernetes().unwrap().pod_selector);
+        assert!(spec.ingress.is_none() && spec.egress.is_none() && outline.gaps().is_empty());
+        seen += 1;
+    }
+    assert!(seen > 0);
 }
 
 #[rstest]
