@@ -2,7 +2,8 @@
 //!
 //! Only the replica that leads learns. It begins where the one before it ended: the Lease says until when
 //! everything that was observed is written ([`Ledger::written_until`]), and each object until when it counts
-//! (`status.learnedUntil`), so that a flow is neither lost nor counted twice by whoever comes next.
+//! (`status.learnedUntil`), so that a flow is neither lost nor counted twice by whoever comes next. Reports of node
+//! agents have no such time: one that is written and not acknowledged when the Lease is lost is counted again.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};

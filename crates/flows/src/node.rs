@@ -8,8 +8,9 @@
 //!
 //! **Nothing is lost silently.** A report is acknowledged once whoever learns has taken all of it; until then the agent
 //! keeps it, and sends it again after a broken stream. Reports that never came, edges that cannot be read and losses
-//! that agents tell of are [`Record::Lost`]. **Nothing is counted twice**: a report is handed on as a whole or not at
-//! all, and one that was handed on before is not handed on again ([`Receipt`]).
+//! that agents tell of are [`Record::Lost`]. **Nothing is counted twice** within one [`serve`]: a report is handed on as
+//! a whole or not at all, and one that was handed on before is not handed on again ([`Receipt`]). The next one begins
+//! without knowing which were: what was not acknowledged is taken once more.
 
 use std::sync::Arc;
 use std::time::Duration;
