@@ -202,8 +202,14 @@ async fn a_slow_reader_is_told_what_it_missed_and_slows_nobody() {
     let mut watching = client(&agent).watch_flows(request).await.unwrap().into_inner();
     let mut node = Node::connect(&agent).await;
     for number in 0..REPORTS {
-        let answered = EdgeReport { answered: Some(3), ..edge(1 + number) };
-        node.report(vec![answered; 1_000]).await;
+        // Through as many Services, since what differs by decision alone is one.
+        let through = |service| {
+            let mut through = EdgeReport { answered: Some(3), ..edge(1 + number) };
+            let destination = through.edge.as_mut().unwrap().destination.as_mut().unwrap();
+            destination.service = format!("shop/db{service}");
+            through
+        };
+        node.report((0..1_000).map(through).collect()).await;
     }
     let all = u64::from(REPORTS) * 1_000;
     let (mut told, mut missed) = (0, 0);

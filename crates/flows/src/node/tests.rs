@@ -239,7 +239,7 @@ async fn an_agent_that_reads_no_answers_keeps_nobody_waiting() {
     let mut server = Server::start(None).await;
     let silent = server.connect().await;
     for sequence in 1..200 {
-        silent.send(report(sequence, vec![edge(); 100])).await;
+        silent.send(report(sequence, edges(100))).await;
         server.taken().await.1.confirm();
     }
     let mut other = server.connect().await;
