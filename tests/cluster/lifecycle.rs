@@ -1,6 +1,6 @@
 //! What a person does with kubectl alone, and what the agent makes of it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::agent::{Agent, account};
 use crate::person::{Person, policy, proposal};
@@ -80,13 +80,18 @@ fn what_a_repository_takes_out_is_taken_out_after_the_agent_wrote() {
     let plane = plane();
     let _agent = Agent::start(&account(&plane), "one");
     let person = Person::moving_to(plane.admin(), "shop");
-    let mut policy = policy("deployment-web-egress", "monitor");
+    let mut policy = policy("deployment-web-egress", "protect");
     let selector = "/spec/kubernetes/podSelector/matchLabels";
     policy.pointer_mut(selector).unwrap()["tier"] = json!("front");
     policy["metadata"]["labels"] = json!({"team": "one"});
     person.apply(&policy);
     let own = "wnp/deployment-web-egress";
     person.wait_for(own, "Ready", "True", "Valid");
+    let team = |it: &Person<'_>| {
+        let native = it.get("networkpolicy/deployment-web-egress");
+        native.map(|native| native["metadata"]["labels"]["team"].clone())
+    };
+    person.wait("its object has the label", |it| team(it) == Some(json!("one")));
     // An annotation that the agent takes off, which replaces the object.
     person.run("annotate wnp/deployment-web-egress networkenforcer.kubewarden.io/acknowledge-x=y");
     person.wait("the agent wrote", |it| !it.run("get wnp -o yaml").contains("acknowledge-x: y"));
@@ -96,6 +101,7 @@ fn what_a_repository_takes_out_is_taken_out_after_the_agent_wrote() {
     let stored = person.get(own).unwrap();
     assert_eq!(stored.pointer(selector), Some(&json!({"app": "web"})), "{stored:#}");
     assert_eq!(stored.pointer("/metadata/labels/team"), None, "{stored:#}");
+    person.wait("nor has its object", |it| team(it) == Some(Value::Null));
 }
 
 /// A poison object is told, and stops no other one.
