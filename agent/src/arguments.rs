@@ -107,7 +107,13 @@ impl Controller {
     /// # Errors
     /// If the provider is none that this version reads, or lacks what it needs.
     pub(crate) fn source(&self) -> anyhow::Result<Option<Source>> {
-        let Some(name) = self.provider.provider_name else { return Ok(None) };
+        let Some(name) = self.provider.provider_name else {
+            anyhow::ensure!(
+                self.provider.provider_endpoint.is_none(),
+                "--provider-endpoint says where: give --provider-name too, replay or node"
+            );
+            return Ok(None);
+        };
         match (name, &self.provider.provider_endpoint) {
             (ProviderName::Replay, Some(path)) => Ok(Some(Source::Replay(path.into()))),
             (ProviderName::Replay, None) => anyhow::bail!(
@@ -172,16 +178,17 @@ impl Controller {
 
     /// Namespaces whose workloads get no proposals: the agent's own too, unless it is named. A policy could cut it off
     /// from the API server.
-    fn excluded(&self) -> BTreeSet<Arc<str>> {
+    fn excluded(&self, own: Option<&str>) -> BTreeSet<Arc<str>> {
         let learning = &self.learning;
-        let own = self.namespace.iter();
-        let own = own.filter(|name| !learning.learning_include_namespaces.contains(name));
-        let excluded = learning.learning_exclude_namespaces.iter().chain(own);
-        excluded.map(|name| name.as_str().into()).collect()
+        let own = own.iter();
+        let own =
+            own.filter(|name| !learning.learning_include_namespaces.iter().any(|one| one == *name));
+        let excluded = learning.learning_exclude_namespaces.iter().map(String::as_str);
+        excluded.chain(own.copied()).map(Into::into).collect()
     }
 
-    /// What is learned, and how much of it.
-    pub(crate) fn config(&self) -> Config {
+    /// What is learned, and how much of it, by an agent in the namespace `own`.
+    pub(crate) fn config(&self, own: Option<&str>) -> Config {
         let learning = &self.learning;
         let names = |all: &[String]| all.iter().map(|name| name.as_str().into()).collect();
         let number = |value: u32| usize::try_from(value).unwrap_or(usize::MAX);
@@ -193,7 +200,7 @@ impl Controller {
             },
             scope: Scope {
                 namespaces: names(&learning.learning_include_namespaces),
-                exclude_namespaces: self.excluded(),
+                exclude_namespaces: self.excluded(own),
                 ..Scope::default()
             },
             subjects: match learning.learning_subjects {
@@ -278,10 +285,15 @@ impl Provider {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ProviderName {
+    /// Not read yet
     Istio,
+    /// Not read yet
     Calico,
+    /// Not read yet
     Cilium,
+    /// Agents on the nodes, which report to --provider-endpoint
     Node,
+    /// A recording, or a named pipe, at --provider-endpoint
     Replay,
 }
 
@@ -325,7 +337,7 @@ struct Learning {
     learning_external_peers: ExternalPeers,
 
     /// Rules of a proposal, at most
-    #[arg(long, env = "NETENF_LEARNING_MAX_RULES", default_value_t = 500)]
+    #[arg(long, env = "NETENF_LEARNING_MAX_RULES", default_value_t = 250)]
     learning_max_rules: u32,
 
     /// Ports of a peer, at most

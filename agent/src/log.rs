@@ -1,6 +1,9 @@
 //! Logs: one JSON object a line, on standard error.
 
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
+
+const HINT: &str = "a level is error, warn, info, debug or trace, or info,MODULE=debug";
 
 /// Starts to log what `level` lets through: a level, or levels by module (`info,netenf_cluster=debug`).
 pub(crate) fn start(level: &Level) {
@@ -22,8 +25,13 @@ impl std::str::FromStr for Level {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        EnvFilter::try_new(text).map(|_| Self(text.to_owned())).map_err(|error| {
-            format!("{error}; a level is error, warn, info, debug or trace, or info,MODULE=debug")
-        })
+        // A word that is no level is the name of a module to the filter, which would log nothing else.
+        let is_level = |word: &str| word.parse::<LevelFilter>().is_ok();
+        if text.split(',').any(|part| !part.contains('=') && !is_level(part.trim())) {
+            return Err(format!("{text:?} is no level; {HINT}"));
+        }
+        EnvFilter::try_new(text)
+            .map(|_| Self(text.to_owned()))
+            .map_err(|error| format!("{error}; {HINT}"))
     }
 }

@@ -149,6 +149,14 @@ fn start(
         .context("cannot send violations; see the arguments --otlp-log-…")?;
     let writing = netenf_cluster::client::writing(config.clone())?;
     let client = &Client::try_from(config)?;
+    if source.is_none() {
+        tracing::info!("nothing is learned: no --provider-name is given");
+    }
+    // Outside of the cluster no policy can cut the agent off.
+    let is_inside = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
+    let own = arguments.namespace.clone();
+    let own = own.or_else(|| is_inside.then(|| client.default_namespace().to_owned()));
+    let learning_config = arguments.config(own.as_deref());
     let watches = Watches::start(client, registry);
     let pulse = pulse::start(client.clone(), registry);
     let writer = Writer::new(writing, registry);
@@ -193,7 +201,7 @@ fn start(
         board: board.clone(),
         index: Arc::clone(&index),
         stored: stored.clone(),
-        config: arguments.config(),
+        config: learning_config.clone(),
         backend: arguments.backend(),
         enforcement,
         leadership: leadership.clone(),
@@ -205,7 +213,7 @@ fn start(
     let counts = Counts::new(registry);
     let learning = source.map(|source| Learning {
         source,
-        config: arguments.config(),
+        config: learning_config,
         backend: arguments.backend(),
         flush_interval: arguments.flush_interval(),
         status_interval: arguments.status_interval(),

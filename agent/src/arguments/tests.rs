@@ -122,3 +122,42 @@ fn who_reports_flows_of_nodes_is_known(
         (source, _) => panic!("{source:?}"),
     }
 }
+
+/// DESIGN §3: `kube-system` and the agent's own namespace are no subjects unless named.
+#[rstest]
+#[case::nothing("", Some("netenf"), &["kube-system", "netenf"])]
+#[case::outside("", None, &["kube-system"])]
+#[case::others("--learning-exclude-namespaces=a,b", Some("netenf"), &["a", "b", "netenf"])]
+#[case::named("--learning-include-namespaces=netenf", Some("netenf"), &["kube-system"])]
+fn the_agents_own_namespace_is_not_learned_unless_named(
+    #[case] arguments: &str,
+    #[case] own: Option<&str>,
+    #[case] expected: &[&str],
+) {
+    let config = controller(arguments).config(own);
+    let excluded: Vec<&str> = config.scope.exclude_namespaces.iter().map(AsRef::as_ref).collect();
+    assert_eq!(excluded, expected);
+}
+
+#[rstest]
+#[case::level("debug", true)]
+#[case::modules("info,netenf_cluster=debug", true)]
+#[case::no_level("loud", false)]
+#[case::no_level_of_a_module("info,netenf_cluster=loud", false)]
+fn a_level_is_one_of_five(#[case] level: &str, #[case] is_right: bool) {
+    assert_eq!(level.parse::<crate::log::Level>().is_ok(), is_right);
+}
+
+#[test]
+fn an_endpoint_without_a_provider_is_refused() {
+    let error = controller("--provider-endpoint /tmp/flows").source().unwrap_err();
+    assert!(error.to_string().contains("--provider-name"), "{error}");
+    assert!(controller("").source().unwrap().is_none());
+}
+
+/// Both programs cut at the same.
+#[test]
+fn limits_are_those_of_the_command_line() {
+    let (own, learner) = (controller("").config(None).caps, netenf_learn::Caps::default());
+    assert_eq!((own.rules, own.ports), (learner.rules, learner.ports));
+}

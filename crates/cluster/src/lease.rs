@@ -215,10 +215,10 @@ impl Campaign {
             Ok(Err(error)) => Some(chain(&*error)),
             Err(_) => Some(format!("the API server did not answer in {} s", limit.as_secs())),
         };
-        if let Some(trouble) = &trouble {
-            tracing::debug!(trouble, "the lease was not renewed");
+        let known = self.trouble.send_replace(trouble.clone());
+        if let Some(trouble) = trouble.filter(|trouble| known.as_ref() != Some(trouble)) {
+            tracing::warn!(trouble, "the lease was not got or renewed; it is tried again");
         }
-        self.trouble.send_replace(trouble);
     }
 
     async fn ask(&mut self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {

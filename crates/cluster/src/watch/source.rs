@@ -148,8 +148,11 @@ where
             Some((410, _)) => {}
             Some(_) | None => {
                 self.hub.metrics.errors.get_or_create(&OfKind::new(self.kind)).inc();
-                tracing::debug!(kind = %self.kind, %error, "the watch failed; it is tried again");
-                self.enter(State::Failing(error.to_string()));
+                let trouble = State::Failing(error.to_string());
+                if self.hub.states.borrow().get(&self.kind) != Some(&trouble) {
+                    tracing::warn!(kind = %self.kind, %error, "the watch failed; it is tried again");
+                }
+                self.enter(trouble);
             }
         }
         None

@@ -93,7 +93,7 @@ impl Starter {
         let apis = resources
             .map(|resource| Api::<DynamicObject>::all_with(self.client.clone(), &resource));
         self.spawn(kind, apis.collect(), move |mut object| {
-            object.metadata.managed_fields = None;
+            trim::keep_own(&mut object);
             serde_json::to_value(object).map(trim).map_err(|error| error.to_string())
         });
     }

@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Resource;
+use kube::core::PartialObjectMeta;
 use netenf_api::{WorkloadNetworkPolicy, WorkloadNetworkPolicyProposal};
 use netenf_k8s::Object;
 use netenf_k8s::enforcer::evidence;
@@ -21,8 +22,9 @@ use crate::apply::FIELD_MANAGER;
 /// The whole object again, as `kubectl apply` wrote it.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-pub(super) fn namespace(object: Namespace) -> Object {
-    Object::Namespace(bare(object))
+/// Of a namespace nothing but its metadata is asked for.
+pub(super) fn namespace(object: PartialObjectMeta<Namespace>) -> Object {
+    Object::Namespace(bare(Namespace { metadata: object.metadata, ..Namespace::default() }))
 }
 
 pub(super) fn node(object: Node) -> Object {
@@ -132,11 +134,15 @@ pub(super) fn cluster_policy(kind: ClusterKind, document: Value) -> Object {
 /// Of a kind that the agent replaces: what is left out here would be taken out of the object. Managed fields are not
 /// written; those of the agent itself tell which labels are its own.
 fn own<K: Resource>(mut object: K) -> K {
-    let metadata = object.meta_mut();
-    if let Some(entries) = &mut metadata.managed_fields {
+    keep_own(&mut object);
+    object
+}
+
+/// Leaves of the managed fields those of the agent.
+pub(super) fn keep_own<K: Resource>(object: &mut K) {
+    if let Some(entries) = &mut object.meta_mut().managed_fields {
         entries.retain(|entry| entry.manager.as_deref() == Some(FIELD_MANAGER));
     }
-    object
 }
 
 fn bare<K: Resource>(mut object: K) -> K {
