@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use netenf_api::{Backend, Violation};
+use netenf_api::{Backend, Violation, WorkloadNetworkPolicy, WorkloadNetworkPolicyProposal};
 use netenf_cluster::apply::{Cause, Verb, WriteError, Writer};
 use netenf_cluster::event::Events;
 use netenf_cluster::lease::Leadership;
@@ -16,7 +16,7 @@ use netenf_k8s::Enforcer;
 use netenf_k8s::lifecycle::Key;
 use netenf_k8s::reconcile::{self, News, Step};
 use netenf_k8s::render::NativeKind;
-use netenf_learn::Caps;
+use netenf_learn::{self as learn, Caps};
 use netenf_telemetry::Telemetry;
 use tokio::time::Instant;
 
@@ -24,6 +24,7 @@ use crate::awaited::{self, Awaited};
 use crate::enforcement::Enforcement;
 use crate::export;
 use crate::ledger::{self, Draft};
+use crate::resume::end_of;
 use crate::stored::{Name, Stored};
 
 mod telling;
@@ -147,13 +148,15 @@ impl Reconciler {
         }
         // What a person asks for does not wait for what is refused.
         let is_refused = stored.ledger.is_refused(name);
-        if !is_refused && let Some(plan) = learned(&mut stored, name) {
+        let proposal = stored.proposal(name);
+        let proposal = proposal.as_ref();
+        if !is_refused && let Some(plan) = learned(&mut stored, name, proposal) {
             return plan;
         }
-        let steps = self.asked(&stored, name, enforcer);
+        let steps = self.asked(&stored, (name, proposal), enforcer);
         if is_refused
             && steps.is_empty()
-            && let Some(plan) = learned(&mut stored, name)
+            && let Some(plan) = learned(&mut stored, name, proposal)
         {
             return plan;
         }
@@ -167,12 +170,17 @@ impl Reconciler {
         Plan { steps: allowed.unwrap_or(steps), draft: None }
     }
 
-    /// What a person asked for.
-    fn asked(&self, stored: &Stored, name: &Name, enforcer: Enforcer) -> Vec<Step> {
-        let (proposal, policy) = (stored.proposal(name), stored.policies.get(name));
+    /// What a person asked for, of a name and the proposal that has it.
+    fn asked(
+        &self,
+        stored: &Stored,
+        (name, proposal): (&Name, Option<&WorkloadNetworkPolicyProposal>),
+        enforcer: Enforcer,
+    ) -> Vec<Step> {
+        let policy = stored.policies.get(name);
         let (now, refused) = (now(), self.refused().get(name).cloned());
         let refused = refused.as_deref();
-        if let Some(proposal) = &proposal {
+        if let Some(proposal) = proposal {
             let facts = reconcile::Proposal { proposal, policy, refused, now: &now };
             let steps = reconcile::proposal(&facts);
             if !steps.is_empty() {
@@ -257,17 +265,22 @@ pub(crate) struct Plan {
     pub(crate) draft: Option<Draft>,
 }
 
-/// What to write of what was learned; nothing where only counts changed that may wait.
-pub(crate) fn learned(stored: &mut Stored, name: &Name) -> Option<Plan> {
-    let until = stored.learned_until(name);
+/// What to write of what was learned of a name, which `proposal` has if one is stored; nothing where only counts
+/// changed that may wait.
+pub(crate) fn learned(
+    stored: &mut Stored,
+    name: &Name,
+    proposal: Option<&WorkloadNetworkPolicyProposal>,
+) -> Option<Plan> {
+    let until = learned_until(stored.policies.get(name), proposal);
     stored.ledger.resolve(name, until);
     let draft = stored.ledger.draft(name, until);
     if draft.is_empty() {
         return None;
     }
-    let (proposal, policy) = (stored.proposal(name), stored.policies.get(name));
+    let policy = stored.policies.get(name);
     let (news, steps) = reconcile::learned(&reconcile::Learned {
-        proposal: proposal.as_ref(),
+        proposal,
         policy,
         fresh: draft.fresh.as_ref().map(|(_, proposal)| proposal),
         denied: draft.violations.clone(),
@@ -282,6 +295,18 @@ pub(crate) fn learned(stored: &mut Stored, name: &Name) -> Option<Plan> {
     let written = ledger::Written::Nothing { counts: news == News::Counts, is_absent };
     stored.ledger.settle(name, &draft, written);
     None
+}
+
+/// Until when the policy counts, or the proposal if there is none.
+fn learned_until(
+    policy: Option<&WorkloadNetworkPolicy>,
+    proposal: Option<&WorkloadNetworkPolicyProposal>,
+) -> Option<learn::Timestamp> {
+    let until = match policy {
+        Some(policy) => &policy.status.as_ref()?.learned_until,
+        None => &proposal?.status.as_ref()?.learned_until,
+    };
+    end_of(until.as_ref()?)
 }
 
 /// In whole seconds, as the API holds times: what is told elsewhere is what it holds.

@@ -9,12 +9,10 @@ use netenf_cluster::Kind;
 use netenf_cluster::watch::{Change, Unreadable};
 use netenf_k8s::Object;
 use netenf_k8s::render::{Native, NativeKind};
-use netenf_learn as learn;
 use serde_json::Value;
 
 use crate::ledger::Ledger;
 use crate::packed::Packed;
-use crate::resume::end_of;
 
 /// Namespace and name. A proposal, its policy and the policy's native object share them.
 pub(crate) type Name = (String, String);
@@ -42,15 +40,6 @@ impl Stored {
     /// The proposal of that name.
     pub(crate) fn proposal(&self, name: &Name) -> Option<WorkloadNetworkPolicyProposal> {
         self.proposals.get(name)?.get()
-    }
-
-    /// Until when the policy of that name counts, or the proposal if there is none.
-    pub(crate) fn learned_until(&self, name: &Name) -> Option<learn::Timestamp> {
-        let until = match self.policies.get(name) {
-            Some(policy) => policy.status.as_ref()?.learned_until.clone(),
-            None => self.proposal(name)?.status?.learned_until,
-        };
-        end_of(&until?)
     }
 
     /// Everything that there is something to decide about.

@@ -80,12 +80,12 @@ pub(crate) async fn run(arguments: &arguments::Controller) -> anyhow::Result<()>
     serve_health(arguments.health_probe_bind_address, parts.readiness.clone()).await?;
     serve_metrics(arguments.metrics_bind_address, registry).await?;
 
-    let Parts { mut controller, elector, service, telemetry, learning, queue, stop, tasks, .. } =
-        parts;
+    let Parts {
+        mut controller, elector, service, telemetry, learning, queue, stop, mut tasks, ..
+    } = parts;
     let leadership = parts.readiness.leadership.clone();
     service::serve(arguments.grpc_bind_address, service).await?;
     // Until everything is written changes are taken in: what is written is decided on by them.
-    let mut tasks = tasks;
     let shutdown = async {
         tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
         tracing::info!("shutting down");

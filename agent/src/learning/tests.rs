@@ -117,7 +117,10 @@ impl Agent {
     fn write(&self, world: &mut World) -> Result<(), Killed> {
         let mut stored = self.learning.stored.lock().unwrap();
         for name in stored.ledger.all_due() {
-            while let Some(Plan { steps, draft: Some(draft) }) = learned(&mut stored, &name) {
+            while let Some(Plan { steps, draft: Some(draft) }) = {
+                let proposal = stored.proposal(&name);
+                learned(&mut stored, &name, proposal.as_ref())
+            } {
                 let mut is_answered = true;
                 for step in steps {
                     world.execute(&name, step)?;
