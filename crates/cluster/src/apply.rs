@@ -20,12 +20,10 @@ use tokio::time::timeout;
 mod error;
 
 pub use error::{Cause, Verb, WriteError};
+pub use netenf_k8s::reconcile::FIELD_MANAGER;
 
 #[cfg(test)]
 mod tests;
-
-/// Who the server says that our fields belong to.
-pub const FIELD_MANAGER: &str = "netenf-agent";
 
 /// A request that takes longer has an unknown outcome.
 const LIMIT: Duration = Duration::from_secs(10);
