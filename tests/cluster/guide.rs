@@ -10,10 +10,8 @@ use netenf_testkit::control_plane::Client;
 use netenf_testkit::deadline::within;
 use netenf_testkit::peer::peer;
 
-use crate::agent::account;
-use crate::feed::Feed;
 use crate::person::SOON;
-use crate::plane;
+use crate::place::Scene;
 
 /// What a page has happen.
 #[derive(Debug, PartialEq)]
@@ -24,10 +22,7 @@ enum Step<'a> {
 
 #[test]
 fn without_the_plugin() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     plane.admin().kubectl(&["create", "namespace", "shop"]).unwrap();
     for name in ["web", "db", "cache", "queue"] {
         let create = ["create", "deployment", name, "--image=example.com/shop:1", "-n=shop"];

@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::agent::account;
-use crate::feed::Feed;
 use crate::person::{Person, policy, proposal};
-use crate::place::{NAME, NATIVE, POLICY, Place};
+use crate::place::{NAME, NATIVE, POLICY, Place, Scene};
 use crate::plane;
 
 /// Every word of the label that names no mode is told, by a condition and an Event, and keeps nobody else.
@@ -49,10 +48,7 @@ fn words_that_name_no_mode_are_told() {
 /// reason like others; no Event carries that on.
 #[test]
 fn acknowledgements_of_any_content_are_consumed() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     let place = Place::new(plane.admin(), "shop", (&feed, &agent));
     let person = place.person;
     person.apply(&policy(NAME, "monitor"));
@@ -85,10 +81,7 @@ fn acknowledgements_of_any_content_are_consumed() {
 /// A status that somebody else filled to its limits is kept within them, and what is cut is counted.
 #[test]
 fn a_status_at_its_limits_takes_what_is_new() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     let place = Place::new(plane.admin(), "shop", (&feed, &agent));
     let person = place.person;
     person.apply(&policy(NAME, "monitor"));
@@ -121,10 +114,7 @@ fn a_status_at_its_limits_takes_what_is_new() {
 /// it can be read it is followed.
 #[test]
 fn what_a_newer_version_wrote_is_left_alone_and_told() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     let place = Place::new(plane.admin(), "shop", (&feed, &agent));
     let person = place.person;
     person.apply(&policy(NAME, "protect"));

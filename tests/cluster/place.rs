@@ -1,11 +1,12 @@
 //! A namespace of the cluster, where web talks to others and a person keeps its policy.
 
-use netenf_testkit::control_plane::Client;
+use netenf_testkit::control_plane::{Client, ControlPlane};
 use serde_json::{Value, json};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, account};
 use crate::feed::Feed;
 use crate::person::Person;
+use crate::plane;
 
 /// The name of the proposal, the policy and the native object for what web connects to.
 pub(crate) const NAME: &str = "deployment-web-egress";
@@ -14,12 +15,32 @@ pub(crate) const POLICY: &str = "wnp/deployment-web-egress";
 pub(crate) const NATIVE: &str = "networkpolicy/deployment-web-egress";
 pub(crate) const PROMOTED_FROM: &str = "networkenforcer.kubewarden.io/promoted-from";
 
+/// A plane of its own, whose agent learns from what a test says.
+pub(crate) struct Scene {
+    pub(crate) plane: ControlPlane,
+    pub(crate) account: Client,
+    pub(crate) feed: Feed,
+    pub(crate) agent: Agent,
+}
+
 /// A namespace of the cluster, and who is there.
 pub(crate) struct Place<'a> {
     pub(crate) namespace: &'static str,
     pub(crate) person: Person<'a>,
     pub(crate) feed: &'a Feed,
     pub(crate) agent: &'a Agent,
+}
+
+// === impl Scene ===
+
+impl Scene {
+    pub(crate) fn new() -> Self {
+        let plane = plane();
+        let account = account(&plane);
+        let feed = Feed::new(&account, "flows");
+        let agent = feed.start(&account, "one");
+        Self { plane, account, feed, agent }
+    }
 }
 
 // === impl Place ===

@@ -2,11 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::agent::account;
-use crate::feed::Feed;
 use crate::person::{istio_policy, policy, proposal};
-use crate::place::{NAME, NATIVE, POLICY, PROMOTED_FROM, PROPOSAL, Place};
-use crate::plane;
+use crate::place::{NAME, NATIVE, POLICY, PROMOTED_FROM, PROPOSAL, Place, Scene};
 
 /// What is done and found in the place of a row.
 type Row = fn(&Place<'_>);
@@ -42,10 +39,7 @@ const ROWS: [(&str, Row); 12] = [
 
 #[test]
 fn every_row_of_the_lifecycle_has_its_outcome() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     for (namespace, row) in ROWS {
         row(&Place::new(plane.admin(), namespace, (&feed, &agent)));
     }

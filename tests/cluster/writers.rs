@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::agent::account;
 use crate::feed::Feed;
 use crate::person::{Person, proposal};
-use crate::place::{PROPOSAL, Place};
+use crate::place::{PROPOSAL, Place, Scene};
 use crate::plane;
 
 /// Rules, entries of evidence that are refused, and the selector.
@@ -25,10 +25,7 @@ fn refused(object: &Value) -> Vec<u64> {
 /// learned on.
 #[test]
 fn what_a_person_decided_is_learned_around() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, account, feed, agent } = Scene::new();
     let place = Place::new(plane.admin(), "shop", (&feed, &agent));
     let person = Person::new(plane.admin(), "shop");
     for to in ["cache:6379", "db:5432", "queue:5672"] {
@@ -125,10 +122,7 @@ fn edits_that_race_with_learning_lose_nothing() {
 /// What a repository says is applied again and again under its own name: it wins, and the two do not fight.
 #[test]
 fn a_repository_that_applies_its_proposal_has_its_way_and_peace() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     let place = Place::new(plane.admin(), "shop", (&feed, &agent));
     let person = place.person;
     let manifest = place.here(&proposal("deployment-web-egress"));

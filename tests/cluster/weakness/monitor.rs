@@ -4,11 +4,9 @@ use std::cell::Cell;
 
 use serde_json::{Value, json};
 
-use crate::agent::account;
 use crate::feed::Feed;
 use crate::person::{Person, policy};
-use crate::place::{NAME, NATIVE, POLICY, Place};
-use crate::plane;
+use crate::place::{NAME, NATIVE, POLICY, Place, Scene};
 
 /// Rules of egress, a connection that they allow, and one that they do not. All are broader than what learning writes.
 fn shapes() -> [(&'static str, Value, &'static str, &'static str); 7] {
@@ -51,10 +49,7 @@ fn shapes() -> [(&'static str, Value, &'static str, &'static str); 7] {
 /// a person wrote in a policy that they wrote.
 #[test]
 fn monitoring_denies_what_protecting_would_and_nothing_else() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     let places = shapes().map(|(namespace, rule, allowed, denied)| {
         let place = Place::new(plane.admin(), namespace, (&feed, &agent));
         let mut policy = place.here(&policy(NAME, "monitor"));
@@ -82,10 +77,7 @@ fn monitoring_denies_what_protecting_would_and_nothing_else() {
 /// one, whatever selects the same pods.
 #[test]
 fn a_denial_is_told_by_the_policy_that_denied_it() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     let place = Place::new(plane.admin(), "shop", (&feed, &agent));
     let ingress = |name: &str| {
         let mut policy = policy(name, "protect");
@@ -126,10 +118,7 @@ fn a_denial_is_told_by_the_policy_that_denied_it() {
 /// a person allows goes from the list by itself.
 #[test]
 fn violations_are_acknowledged_once_and_go_when_they_are_allowed() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     let place = Place::new(plane.admin(), "shop", (&feed, &agent));
     let person = place.person;
     for name in ["cache", "queue"] {
@@ -184,10 +173,7 @@ fn violations_are_acknowledged_once_and_go_when_they_are_allowed() {
 /// W20: a peer of which nothing but an address is known is one, however many ports it comes from.
 #[test]
 fn a_stranger_is_one_violation_whatever_ports_it_uses() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     let place = Place::new(plane.admin(), "shop", (&feed, &agent));
     let mut own = policy("deployment-web-ingress", "monitor");
     own["spec"]["direction"] = json!("Ingress");
@@ -229,10 +215,7 @@ spec: {policyName: no-status, validationActions: [Deny]}
 /// W22: a write of violations that is refused is made again, and the end of the agent waits for the last one.
 #[test]
 fn violations_outlast_refused_writes_and_the_end_of_the_agent() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, account, feed, agent } = Scene::new();
     let person = Person::moving_to(plane.admin(), "shop");
     person.apply(&policy(NAME, "protect"));
     person.wait("it is enforced", |it| it.get(NATIVE).is_some());

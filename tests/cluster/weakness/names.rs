@@ -2,20 +2,15 @@
 
 use serde_json::Value;
 
-use crate::agent::account;
-use crate::feed::Feed;
 use crate::person::Person;
-use crate::plane;
+use crate::place::Scene;
 
 const PROMOTED_FROM: &str = "networkenforcer.kubewarden.io/promoted-from";
 
 /// W23: a workload is learned, promoted and protected whatever its name, and two long names are never one.
 #[test]
 fn workloads_of_every_name_are_learned_and_protected() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     let namespace = "n".repeat(63);
     let person = Person::moving_to(plane.admin(), &namespace);
     // Up to the limits of a label's value and of an object's name, and just over what fits without being cut.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::agent::account;
 use crate::feed::Feed;
 use crate::person::policy;
-use crate::place::{NAME, NATIVE, POLICY, PROPOSAL, Place};
+use crate::place::{NAME, NATIVE, POLICY, PROPOSAL, Place, Scene};
 use crate::plane;
 
 /// Reason, port and count of what is listed as not covered by rules.
@@ -26,10 +26,7 @@ fn uncovered(object: &Value) -> Vec<(String, u64, u64)> {
 /// such only is written too, and does not protect.
 #[test]
 fn what_no_rule_can_express_is_listed() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     let place = Place::new(plane.admin(), "shop", (&feed, &agent));
     for _ in 0..2 {
         feed.connects("shop/web > 203.0.113.7:443");
@@ -48,10 +45,7 @@ fn what_no_rule_can_express_is_listed() {
 /// W2: what is denied is a violation whoever the other end is.
 #[test]
 fn denials_to_anybody_are_violations() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     let place = Place::new(plane.admin(), "shop", (&feed, &agent));
     place.person.apply(&policy(NAME, "protect"));
     place.person.wait("it is enforced", |it| it.get(NATIVE).is_some());
@@ -78,10 +72,7 @@ fn denials_to_anybody_are_violations() {
 /// W3: whoever owns pods is a peer, of which there is a rule or a word.
 #[test]
 fn every_owner_of_pods_is_a_peer() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     let place = Place::new(plane.admin(), "shop", (&feed, &agent));
     let kinds = ["DaemonSet", "StatefulSet", "Job", "CronJob", "ReplicaSet", "Rollout"];
     for (port, kind) in (8000..).zip(kinds) {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::agent::account;
 use crate::feed::Feed;
 use crate::person::proposal;
-use crate::place::{NAME, POLICY, PROPOSAL, Place};
+use crate::place::{NAME, POLICY, PROPOSAL, Place, Scene};
 use crate::plane;
 
 /// Ports that are seen while a proposal is promoted.
@@ -61,10 +61,7 @@ fn known(policy: &Value) -> BTreeSet<u64> {
 /// named after guessed.
 #[test]
 fn proposals_that_others_wrote_are_never_deleted() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     let place = Place::new(plane.admin(), "shop", (&feed, &agent));
     let names = [NAME, "deployment-never-there-egress", "of-no-such-form"];
     for name in names {

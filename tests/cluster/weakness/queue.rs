@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, account};
-use crate::feed::Feed;
 use crate::person::{Person, policy};
-use crate::place::{NAME, NATIVE, POLICY, Place};
+use crate::place::{NAME, NATIVE, POLICY, Place, Scene};
 use crate::plane;
 
 /// Refuses native objects by their names.
@@ -92,10 +91,7 @@ fn many_that_cannot_be_followed_stop_no_other_and_are_seldom_tried() {
 /// W27: what is as it should be costs no write, however often it is looked at and its traffic seen again.
 #[test]
 fn nothing_is_written_while_nothing_changes() {
-    let plane = plane();
-    let account = account(&plane);
-    let feed = Feed::new(&account, "flows");
-    let agent = feed.start(&account, "one");
+    let Scene { plane, feed, agent, .. } = Scene::new();
     let place = Place::new(plane.admin(), "shop", (&feed, &agent));
     let person = place.person;
     person.apply(&policy(NAME, "protect"));
