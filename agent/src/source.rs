@@ -112,13 +112,6 @@ impl Source {
     pub(crate) fn tells_again(&self) -> bool {
         matches!(self, Self::Replay(_))
     }
-
-    /// What is taken for written before anything was: for a recording nothing.
-    pub(crate) fn beginning(&self) -> Timestamp {
-        match self {
-            Self::Replay(_) | Self::Node(..) => Timestamp(0),
-        }
-    }
 }
 
 // === impl State ===

@@ -13,6 +13,7 @@ use netenf_cluster::pulse::{self, Pulse};
 use netenf_cluster::queue::{Limits, Queue};
 use netenf_cluster::watch::Watches;
 use netenf_k8s::{Enforcer, Index};
+use netenf_learn::Timestamp;
 use netenf_telemetry::Telemetry;
 use prometheus_client::registry::Registry;
 use tokio::signal::unix::{SignalKind, signal};
@@ -253,7 +254,7 @@ async fn hurry(mut pulse: watch::Receiver<Pulse>, queue: Arc<Queue<Name>>) {
 /// A source that was never learned from is learned from its beginning.
 fn first_note(source: &Source) -> FirstNote {
     let topic = format!("{source} ");
-    FirstNote { key: LEARNED_UNTIL, text: note(&source.to_string(), source.beginning()), topic }
+    FirstNote { key: LEARNED_UNTIL, text: note(&source.to_string(), Timestamp(0)), topic }
 }
 
 fn elect(
