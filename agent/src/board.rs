@@ -9,7 +9,7 @@ use netenf_learn::{LostEvents, NodeState, NodeStatus, Timestamp};
 use netenf_proto::netenf::v1::{Provider, SourceState};
 use tokio::sync::watch;
 
-use crate::service::now;
+use crate::clock::now;
 use crate::source;
 
 /// Over what time the rate of flows is told.

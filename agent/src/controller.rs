@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use netenf_cluster::Kind;
 use netenf_cluster::lease::Leadership;
@@ -14,6 +14,7 @@ use netenf_learn::Timestamp;
 use tokio::sync::{mpsc, watch};
 use tokio::time::interval;
 
+use crate::clock::now;
 use crate::enforcement::Enforcement;
 use crate::reconciler::Shared;
 use crate::stored::Name;
@@ -150,11 +151,6 @@ impl Controller {
             ),
         }
     }
-}
-
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(since.as_nanos().try_into().unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

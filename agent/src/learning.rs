@@ -23,12 +23,12 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::board::Board;
+use crate::clock::now;
 use crate::counts::Counts;
 use crate::judging::{Judging, guards};
 use crate::ledger::{Ledger, Pace};
 use crate::reconciler::Shared;
 use crate::resume::{MARGIN, Resume, note, noted};
-use crate::service::now;
 use crate::source::{Flows, Source, State};
 use crate::stored::Name;
 use crate::tap::Tap;

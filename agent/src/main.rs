@@ -14,6 +14,7 @@ mod address;
 mod arguments;
 mod awaited;
 mod board;
+mod clock;
 mod controller;
 mod counts;
 mod duration;

@@ -213,11 +213,5 @@ impl Limited {
     }
 }
 
-/// The time by the machine's clock.
-pub(crate) fn now() -> Timestamp {
-    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-    Timestamp(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
-}
-
 #[cfg(test)]
 mod tests;

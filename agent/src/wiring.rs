@@ -23,6 +23,7 @@ use tokio::time::timeout;
 
 use crate::arguments;
 use crate::board::Board;
+use crate::clock::now;
 use crate::controller::Controller;
 use crate::counts::Counts;
 use crate::enforcement::Enforcement;
@@ -31,7 +32,7 @@ use crate::readiness::Readiness;
 use crate::reconciler::{Reconciler, Shared};
 use crate::resume::note;
 use crate::server::{serve_health, serve_metrics};
-use crate::service::{self, Service, now};
+use crate::service::{self, Service};
 use crate::source::{Source, State};
 use crate::stored::Name;
 use crate::tap::Tap;

@@ -1,6 +1,7 @@
 //! Our model in the words of `netenf.v1`.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use netenf_api::Mode;
 use netenf_k8s::told::{Fate, Told};
@@ -20,12 +21,6 @@ pub(super) fn time(time: Timestamp) -> prost_types::Timestamp {
         seconds: time.0.div_euclid(SECOND),
         nanos: i32::try_from(time.0.rem_euclid(SECOND)).unwrap_or_default(),
     }
-}
-
-/// A time that a client wrote; `None` where no clock of ours can tell it.
-pub(super) fn timestamp(time: &prost_types::Timestamp) -> Option<Timestamp> {
-    let nanos = u32::try_from(time.nanos).ok().filter(|nanos| *nanos < 1_000_000_000)?;
-    time.seconds.checked_mul(1_000_000_000)?.checked_add(i64::from(nanos)).map(Timestamp)
 }
 
 pub(super) fn direction(direction: Direction) -> v1::Direction {
@@ -132,10 +127,14 @@ pub(super) fn observation(seen: &Observation, told: &Told, guards: &Guards) -> v
     }
 }
 
+/// What is not known is told as nothing.
+fn text(text: Option<&Arc<str>>) -> String {
+    text.map(ToString::to_string).unwrap_or_default()
+}
+
 /// Who an end is, with what its source says of it.
 fn peer(peer: &Peer, end: &End) -> v1::Peer {
     let endpoint = &*end.endpoint;
-    let text = |text: &Option<std::sync::Arc<str>>| text.as_deref().unwrap_or_default().to_owned();
     let identity = peer.identity.as_ref().or(endpoint.identity.as_ref());
     let address: Option<IpAddr> = end.address.or(peer.address);
     let mut names: Vec<String> = end.names.iter().map(ToString::to_string).collect();
@@ -154,11 +153,15 @@ fn peer(peer: &Peer, end: &End) -> v1::Peer {
         workload,
         pod,
         identity: identity.map(|identity| format!("spiffe://{identity}")).unwrap_or_default(),
-        node: if kind == v1::PeerKind::Node { text(&peer.name) } else { String::new() },
+        node: if kind == v1::PeerKind::Node { text(peer.name.as_ref()) } else { String::new() },
         address: address.map(|address| address.to_string()).unwrap_or_default(),
         names,
         // Of a node it names the workload on its network, which is told as that.
-        service: if workload_of_node(peer).is_some() { String::new() } else { text(&peer.service) },
+        service: if workload_of_node(peer).is_some() {
+            String::new()
+        } else {
+            text(peer.service.as_ref())
+        },
     }
 }
 
@@ -173,9 +176,7 @@ fn kind(peer: &Peer) -> (v1::PeerKind, Option<v1::Workload>) {
         "Network" if peer.name.as_deref() == Some("pub") => (v1::PeerKind::External, None),
         "Network" | "NetworkSet" | "Unmanaged" | "Unknown" | "" => (v1::PeerKind::Unknown, None),
         kind => {
-            let own =
-                |text: &Option<std::sync::Arc<str>>| text.as_deref().unwrap_or_default().to_owned();
-            let (namespace, name) = (own(&peer.namespace), own(&peer.name));
+            let (namespace, name) = (text(peer.namespace.as_ref()), text(peer.name.as_ref()));
             let workload = v1::Workload { namespace, kind: kind.to_owned(), name };
             (v1::PeerKind::Workload, Some(workload))
         }

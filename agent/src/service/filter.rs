@@ -1,5 +1,6 @@
 //! Which observations are wanted. A field that is set must hold, and its values are alternatives.
 
+use netenf_flows::node::timestamp;
 use netenf_k8s::end::Pattern;
 use netenf_k8s::told::{Fate, Told};
 use netenf_k8s::{Index, render};
@@ -66,7 +67,7 @@ impl Wanted {
             )));
         }
         let since = request.since.as_ref().map(|since| {
-            convert::timestamp(since)
+            timestamp(since)
                 .ok_or_else(|| Status::invalid_argument("since is no time that can be told"))
         });
         let exclude: Vec<Filter> =

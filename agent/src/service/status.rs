@@ -4,8 +4,9 @@ use netenf_k8s::Enforcer;
 use netenf_learn::proposal::Funnel;
 use netenf_proto::netenf::v1;
 
-use super::{Service, convert, now};
+use super::{Service, convert};
 use crate::board::State;
+use crate::clock::now;
 
 pub(super) fn answer(service: &Service) -> v1::StatusResponse {
     let state = service.board.read();

@@ -37,7 +37,7 @@ mod sample;
 mod service;
 mod tls;
 
-pub use convert::{EDGES, LOSSES};
+pub use convert::{EDGES, LOSSES, timestamp};
 pub use intake::Receipt;
 pub use tls::{Tls, TlsError};
 

@@ -81,7 +81,7 @@ impl Converter {
                 "a report of {edges} edges and {losses} losses is too long: {EDGES} and {LOSSES} may be in one"
             ));
         }
-        let time = |time: &Option<prost_types::Timestamp>| time.as_ref().and_then(timestamp);
+        let time = |time: &Option<prost_types::Timestamp>| time.as_ref().and_then(time_told);
         let end = time(&report.window_end).map_or(now, |end| end.min(now));
         let start = time(&report.window_start).unwrap_or(end).clamp(end.minus(WINDOW), end);
         let frame = Frame { node: self.names.share(&report.node), start, end, now };
@@ -117,7 +117,7 @@ impl Converter {
     fn loss(&mut self, loss: &v1::Loss, frame: &Frame) -> LostEvents {
         let reason: String =
             loss.reason.chars().filter(|letter| !letter.is_control()).take(REASON).collect();
-        let time = loss.last.as_ref().and_then(timestamp).unwrap_or(frame.end);
+        let time = loss.last.as_ref().and_then(time_told).unwrap_or(frame.end);
         LostEvents {
             count: loss.count,
             origin: self.names.share(&reason),
@@ -335,15 +335,19 @@ fn transport(protocol: v1::Protocol) -> Transport {
 
 /// When the last connection of the edge began: within the window, and not after `now`.
 fn time_of(report: &v1::EdgeReport, frame: &Frame) -> Timestamp {
-    let told = report.last_seen.as_ref().or(report.first_seen.as_ref()).and_then(timestamp);
+    let told = report.last_seen.as_ref().or(report.first_seen.as_ref()).and_then(time_told);
     told.map_or(frame.end, |time| time.clamp(frame.start, frame.end))
 }
 
-/// A time that a node wrote; `None` where no clock of ours can tell it.
-fn timestamp(time: &prost_types::Timestamp) -> Option<Timestamp> {
+/// A time that somebody wrote into a message; `None` where no clock of ours can tell it.
+pub fn timestamp(time: &prost_types::Timestamp) -> Option<Timestamp> {
     let nanos = u32::try_from(time.nanos).ok().filter(|nanos| *nanos < 1_000_000_000)?;
-    let seconds = time.seconds.checked_mul(1_000_000_000).filter(|seconds| *seconds >= 0)?;
-    seconds.checked_add(i64::from(nanos)).map(Timestamp)
+    time.seconds.checked_mul(1_000_000_000)?.checked_add(i64::from(nanos)).map(Timestamp)
+}
+
+/// A time of a node: nothing was seen before 1970.
+fn time_told(time: &prost_types::Timestamp) -> Option<Timestamp> {
+    timestamp(time).filter(|time| time.0 >= 0)
 }
 
 /// Tells the connections of an edge in one window apart from all others. The nodes of both ends report them, and

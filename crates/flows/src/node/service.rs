@@ -358,6 +358,5 @@ fn over() -> Status {
 }
 
 fn now() -> Timestamp {
-    let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-    Timestamp(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+    Timestamp::from(SystemTime::now())
 }
