@@ -16,8 +16,7 @@ use tokio::time::interval;
 
 use crate::clock::now;
 use crate::enforcement::Enforcement;
-use crate::reconciler::Shared;
-use crate::stored::Name;
+use crate::stored::{Name, Shared};
 
 /// How often what was deleted long ago is forgotten.
 const SWEEP: Duration = Duration::from_mins(1);
@@ -76,7 +75,7 @@ impl Controller {
                 },
                 _ = sweep.tick() => self.index_mut().forget(now()),
                 _ = resync.tick() => {
-                    let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut stored = self.stored.lock();
                     stored.ledger.retry();
                     drop(stored);
                     self.enqueue(None);
@@ -103,7 +102,7 @@ impl Controller {
     /// Has the names decided on again that a change is about; all of them where there is none. While kinds are
     /// not listed yet nothing is decided: what is not known yet would be taken for absent.
     fn enqueue(&self, change: Option<&Change>) {
-        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = self.stored.lock();
         let touched = match change {
             Some(change) => stored.take(change),
             None => stored.names(),

@@ -27,10 +27,9 @@ use crate::clock::now;
 use crate::counts::Counts;
 use crate::judging::{Judging, guards};
 use crate::ledger::{Ledger, Pace};
-use crate::reconciler::Shared;
 use crate::resume::{MARGIN, Resume, note, noted};
 use crate::source::{Flows, Source, State};
-use crate::stored::Name;
+use crate::stored::{Name, Shared};
 use crate::tap::Tap;
 
 /// As many records are taken at once.
@@ -162,14 +161,14 @@ impl Learning {
 
     /// Makes the ledger anew, and tells what has to be known to go on from `until`.
     fn resume(&self, until: Option<Timestamp>) -> Resume {
-        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = self.stored.lock();
         stored.ledger = Ledger::new(until);
         Resume::new(until, &stored)
     }
 
     fn tell(&self, source: &str, flows: &Flows) {
         self.counts.before(*flows.before.borrow());
-        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = self.stored.lock();
         self.counts.dropped(stored.ledger.dropped());
         if let Some(until) = stored.ledger.written_until() {
             self.note.send_replace(Some(note(source, until)));
@@ -227,7 +226,7 @@ impl<'a> Term<'a> {
         let mut outcome = self.learner.outcome();
         let proposals = std::mem::take(&mut outcome.proposals);
         let (violations, _) = self.judge(outcome);
-        let mut stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = self.learning.stored.lock();
         for proposal in proposals {
             let name = name(&proposal);
             if self.resume.is_counted(&name, point) {
@@ -265,7 +264,7 @@ impl<'a> Term<'a> {
 
     /// What was taken is in the ledger.
     fn note_learned(&mut self) {
-        let stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = self.learning.stored.lock();
         let flushes = stored.ledger.flushes();
         drop(stored);
         self.learned.extend(self.taken.drain(..).map(|receipt| (flushes, receipt)));
@@ -274,7 +273,7 @@ impl<'a> Term<'a> {
     /// Tells those who sent reports which of them need not be sent again: what they told is written, but for counts
     /// that wait.
     fn confirm(&mut self) {
-        let stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = self.learning.stored.lock();
         let written = stored.ledger.flushes_written();
         drop(stored);
         while self.learned.front().is_some_and(|(flushes, _)| *flushes <= written)
@@ -292,7 +291,7 @@ impl<'a> Term<'a> {
         let last = proposals.window().map(|(_, last)| last);
         for proposal in proposals.by_ref() {
             let name = name(&proposal);
-            let mut stored = learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut stored = learning.stored.lock();
             let caps = learning.config.caps;
             if stored.ledger.take(name.clone(), proposal, (caps, last), pace) {
                 news.push(name);
@@ -301,7 +300,7 @@ impl<'a> Term<'a> {
         let outcome = proposals.finish();
         let (edges, proposals) = (outcome.edges.len(), outcome.proposal_count);
         let (violations, funnel) = self.judge(outcome);
-        let mut stored = learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = learning.stored.lock();
         for (name, found) in violations {
             stored.ledger.deny(name, found);
         }
@@ -316,7 +315,7 @@ impl<'a> Term<'a> {
     }
 
     fn judge(&mut self, outcome: Outcome) -> (HashMap<Name, Vec<Violation>>, Funnel) {
-        let stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = self.learning.stored.lock();
         let guards = guards(&stored, self.learning.backend);
         drop(stored);
         let index = self.learning.index.read().unwrap_or_else(PoisonError::into_inner);
@@ -329,7 +328,7 @@ impl<'a> Term<'a> {
             return;
         }
         self.synced = Instant::now();
-        let mut stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = self.learning.stored.lock();
         let due = stored.ledger.due();
         drop(stored);
         for name in due {
@@ -344,7 +343,7 @@ impl<'a> Term<'a> {
         }
         self.learn(Pace::Last);
         self.note_learned();
-        let mut stored = self.learning.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = self.learning.stored.lock();
         let due = stored.ledger.all_due();
         drop(stored);
         for name in due {

@@ -25,7 +25,7 @@ use crate::enforcement::Enforcement;
 use crate::export;
 use crate::ledger::{self, Draft};
 use crate::resume::end_of;
-use crate::stored::{Name, Stored};
+use crate::stored::{Name, Shared, Stored};
 
 mod telling;
 mod writing;
@@ -37,9 +37,6 @@ const SOON: Duration = Duration::from_millis(200);
 
 /// How long a name waits while another replica leads, or the server does not answer.
 const LATER: Duration = Duration::from_secs(1);
-
-/// What is known, shared with the loop that takes changes in.
-pub(crate) type Shared = Arc<Mutex<Stored>>;
 
 /// Works at one name after the other; copies of it at several.
 #[derive(Clone)]
@@ -66,7 +63,7 @@ impl Reconciler {
             let name = self.queue.next().await;
             let outcome = self.work(&name).await;
             if let Fate::Parked { attempts } = self.queue.finish(&name, outcome) {
-                let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut stored = self.stored.lock();
                 stored.ledger.give_up(&name);
                 drop(stored);
                 tracing::warn!(
@@ -114,7 +111,7 @@ impl Reconciler {
 
     /// What was learned could not be written, or is not known to be.
     fn unwritten(&self, name: &Name, draft: &Draft, error: &WriteError) {
-        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = self.stored.lock();
         match &error.cause {
             Cause::Unreachable(_) => stored.ledger.doubt(name, draft),
             Cause::Forbidden(_) | Cause::Invalid(_) | Cause::Failed(_) => {
@@ -132,7 +129,7 @@ impl Reconciler {
 
     /// Whether a change that the agent made is still to come, which has the name decided on again.
     fn is_behind(&self, name: &Name) -> bool {
-        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = self.stored.lock();
         self.awaited().is_behind(name, &stored, Instant::now())
     }
 
@@ -140,7 +137,7 @@ impl Reconciler {
     /// the status.
     fn plan(&self, name: &Name) -> Plan {
         let enforcer = self.enforcement.now();
-        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = self.stored.lock();
         if let Some(it) = stored.unreadable(name) {
             let steps = vec![reconcile::unreadable(unread_key(it), &it.message)];
             stored.ledger.give_up(name);
@@ -221,7 +218,7 @@ impl Reconciler {
 
     /// What was learned is written; gives the violations that are.
     fn settle(&self, name: &Name, draft: &Draft) -> Vec<Violation> {
-        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = self.stored.lock();
         stored.ledger.settle(name, draft, ledger::Written::All)
     }
 
@@ -237,7 +234,7 @@ impl Reconciler {
             }
             // Its namespace is gone, or its definition: what is learned of it then has no place.
             Cause::NotFound(_) if error.verb == Verb::Create => {
-                let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut stored = self.stored.lock();
                 stored.ledger.give_up(name);
                 Outcome::Done
             }

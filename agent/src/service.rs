@@ -32,7 +32,7 @@ use crate::address::Loopback;
 use crate::board::Board;
 use crate::enforcement::Enforcement;
 use crate::judging::guards;
-use crate::reconciler::Shared;
+use crate::stored::Shared;
 use crate::tap::Tap;
 
 mod convert;
@@ -206,7 +206,7 @@ impl Limited {
         {
             return guards.clone();
         }
-        let stored = self.service.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = self.service.stored.lock();
         let guards = Arc::new(guards(&stored, self.service.backend));
         *known = Some((Instant::now(), guards.clone()));
         guards

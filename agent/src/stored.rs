@@ -1,6 +1,7 @@
 //! Our objects and the native ones, as the watches last told them: what reconciling reads.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::ObjectMeta;
@@ -17,6 +18,10 @@ use crate::packed::Packed;
 /// Namespace and name. A proposal, its policy and the policy's native object share them.
 pub(crate) type Name = (String, String);
 
+/// What is known, shared by whoever takes changes in, learns, writes and answers. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shared(Arc<Mutex<Stored>>);
+
 /// What is reconciled.
 #[derive(Debug, Default)]
 pub(crate) struct Stored {
@@ -27,6 +32,20 @@ pub(crate) struct Stored {
     unreadable: BTreeMap<(Kind, Name), Unreadable>,
     /// What was learned and is not written yet.
     pub(crate) ledger: Ledger,
+}
+
+// === impl Shared ===
+
+impl Shared {
+    #[cfg(test)]
+    pub(crate) fn new(stored: Stored) -> Self {
+        Self(Arc::new(Mutex::new(stored)))
+    }
+
+    /// What is known is whole after each change, also of a thread that panicked later.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Stored> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 // === impl Stored ===

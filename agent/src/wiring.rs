@@ -29,12 +29,12 @@ use crate::counts::Counts;
 use crate::enforcement::Enforcement;
 use crate::learning::Learning;
 use crate::readiness::Readiness;
-use crate::reconciler::{Reconciler, Shared};
+use crate::reconciler::Reconciler;
 use crate::resume::note;
 use crate::server::{serve_health, serve_metrics};
 use crate::service::{self, Service};
 use crate::source::{Source, State};
-use crate::stored::Name;
+use crate::stored::{Name, Shared};
 use crate::tap::Tap;
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use super::Controller;
 use crate::enforcement::Enforcement;
-use crate::reconciler::Shared;
+use crate::stored::Shared;
 
 fn deployment(name: &str) -> Object {
     let text = format!(

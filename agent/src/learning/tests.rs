@@ -64,7 +64,7 @@ impl Agent {
             index: Arc::default(),
             pending: watch::channel(BTreeSet::new()).1,
             leadership: Leadership::unopposed(),
-            stored: Arc::new(stored.into()),
+            stored: Shared::new(stored),
             queue: Arc::new(Queue::new(Limits::default(), &mut registry)),
             counts: Counts::new(&mut registry),
             tap: Tap::default(),
@@ -108,14 +108,14 @@ impl Agent {
             return Ok(());
         }
         self.write(world)?;
-        let stored = self.learning.stored.lock().unwrap();
+        let stored = self.learning.stored.lock();
         world.note = stored.ledger.written_until().map(|until| note(SOURCE, until));
         Ok(())
     }
 
     /// Writes what waits, name after name.
     fn write(&self, world: &mut World) -> Result<(), Killed> {
-        let mut stored = self.learning.stored.lock().unwrap();
+        let mut stored = self.learning.stored.lock();
         for name in stored.ledger.all_due() {
             while let Some(Plan { steps, draft: Some(draft) }) = {
                 let proposal = stored.proposal(&name);

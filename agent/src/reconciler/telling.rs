@@ -1,7 +1,5 @@
 //! Tells people what happened, by Events.
 
-use std::sync::PoisonError;
-
 use k8s_openapi::api::core::v1::ObjectReference;
 use netenf_cluster::event::{self, EventType};
 use netenf_cluster::watch::Unreadable;
@@ -39,7 +37,7 @@ impl Reconciler {
     }
 
     fn uid(&self, about: &Key, name: &Name) -> Option<String> {
-        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = self.stored.lock();
         if let Some(it) = stored.unreadable(name) {
             return it.uid.clone();
         }

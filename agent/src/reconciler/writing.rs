@@ -1,7 +1,7 @@
 //! Executes the steps of a plan.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::ObjectMeta;
@@ -91,14 +91,14 @@ impl Reconciler {
     }
 
     pub(super) fn policy(&self, name: &Name) -> Option<WorkloadNetworkPolicy> {
-        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = self.stored.lock();
         stored.policies.get(name).cloned()
     }
 
     /// The change that a write makes is awaited.
     fn wrote(&self, name: &Name, sort: Sort, left: Option<Left>) {
         if matches!(sort, Sort::Proposal | Sort::Policy) {
-            let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut stored = self.stored.lock();
             stored.ledger.wrote(name, left.as_ref().and_then(Left::version));
         }
         if let Some(left) = left {

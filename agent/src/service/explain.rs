@@ -94,7 +94,7 @@ pub(super) struct Ours {
 /// What is ours and may count. Proposals are many and take long to read, so nobody waits for all of them, and much
 /// memory, so they are read one at a time; those that become policies meanwhile are found as such.
 pub(super) fn ours(service: &Service, scope: Scope) -> Ours {
-    let stored = || service.stored.lock().unwrap_or_else(PoisonError::into_inner);
+    let stored = || service.stored.lock();
     let names: Vec<Name> = match scope {
         Scope::AssumeProtect => stored().proposals.keys().cloned().collect(),
         Scope::InForce => Vec::new(),

@@ -49,7 +49,7 @@ fn service() -> Service {
         tap: Tap::default(),
         board: Board::default(),
         index,
-        stored: Arc::new(stored().into()),
+        stored: Shared::new(stored()),
         config: Config::default(),
         backend,
         enforcement: Arc::new(enforcement),
